@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT
+ * internal.h - what the simulated libcudart asks of the simulated libcuda beyond the public API.
+ *
+ * The two are separate shared objects, as the real ones are, and libcudart reaches the driver as the
+ * real one does (dlopen, one dlsym, then the resolver). Only the report needs more: one file must
+ * hold the calls of both. These symbols are exported by libcuda.so.1 under names no CUDA API uses;
+ * libcudart finds them with dlsym. All are thread-safe. */
+#ifndef SC_SIM_INTERNAL_H
+#define SC_SIM_INTERNAL_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A layer's call counters: names[i] was called counts[i] times; unsupported[i] is nonzero where the
+ * call answers "not supported". The arrays are static in the caller and stay valid until exit. */
+typedef struct simcuda_counters {
+    const char *const *names;
+    const unsigned char *unsupported;
+    const _Atomic uint64_t *counts;
+    size_t count;
+} simcuda_counters;
+
+/* Adds a layer's counters to the report. At most 8 layers; more are ignored. */
+void simcuda_report_counters(const simcuda_counters *counters);
+
+/* Mapped bytes of `device` now, and the most there were since the last call of this function: what
+ * SIMCUDA_SAMPLES writes beside the program's own live bytes. */
+void simcuda_mapped_bytes(int device, uint64_t *now, uint64_t *most);
+
+/* Counts one violation of `kind` ("use-after-free", ...) and prints its first few on stderr. */
+void simcuda_violation(const char *kind, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* The name as nvcc registered it -> the registered host function's presence is the driver's business;
+ * see simcuda.h for simcuda_kernel(), which libcudart forwards too. */
+
+#endif
