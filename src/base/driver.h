@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT
+ * driver.h - the CUDA driver as the core sees it: one table of function pointers.
+ *
+ * The core never includes a CUDA header. hooks/ fills the table with the real driver's functions
+ * before the first request; tests fill it with a fake that can fail its n-th call. Every function
+ * returns the driver's own CUresult number, which passes through the core unchanged; the few numbers
+ * the core must know are below. Outputs are written on success only.
+ *
+ * No function of the table may be called while one of our locks is held: the driver takes locks of
+ * its own and may wait for the device. */
+#ifndef SC_BASE_DRIVER_H
+#define SC_BASE_DRIVER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    SC_CUDA_SUCCESS = 0,
+    SC_CUDA_INVALID_VALUE = 1,
+    SC_CUDA_OUT_OF_MEMORY = 2,
+    SC_CUDA_NOT_INITIALIZED = 3,
+};
+
+typedef uint64_t sc_address;  /* a device pointer; 0 is none */
+typedef uintptr_t sc_context; /* a CUcontext; 0 is none */
+
+typedef struct sc_driver {
+    int (*mem_alloc)(sc_address *address, size_t bytes); /* in the current context */
+    int (*mem_free)(sc_address address);                 /* from any context, or none */
+    int (*mem_info)(size_t *free_bytes, size_t *total_bytes);
+    int (*mem_range)(sc_address *base, size_t *bytes, sc_address inside);
+    int (*context_current)(sc_context *context); /* 0 when there is none */
+    int (*context_device)(int *device);          /* of the current context */
+    int (*context_push)(sc_context context);
+    int (*context_pop)(void);
+    int (*context_wait)(void); /* for everything enqueued in the current context */
+} sc_driver;
+
+#endif

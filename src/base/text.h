@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT
+ * text.h - text appended to a buffer of fixed size that somebody else owns.
+ *
+ * Appending past the end sets `is_full` and drops the rest; it never writes outside and never
+ * allocates, so it serves on paths where malloc is not allowed. The content is not terminated until
+ * sc_text_terminate(). Not thread-safe: one writer. */
+#ifndef SC_BASE_TEXT_H
+#define SC_BASE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct sc_text {
+    char *at;
+    size_t used;
+    size_t size;
+    bool is_full;
+} sc_text;
+
+sc_text sc_text_over(char *buffer, size_t size);
+void sc_text_clear(sc_text *text);
+void sc_text_bytes(sc_text *text, const char *bytes, size_t count);
+void sc_text_string(sc_text *text, const char *string);
+void sc_text_char(sc_text *text, char c);
+void sc_text_u64(sc_text *text, uint64_t value);  /* decimal */
+void sc_text_i64(sc_text *text, int64_t value);   /* decimal */
+void sc_text_hex(sc_text *text, uint64_t value);  /* lower case, no prefix */
+void sc_text_size(sc_text *text, uint64_t bytes); /* 3 digits and a binary unit: 1.50 GiB */
+/* A JSON string with quotes: control characters, quotes and bytes that are not UTF-8 escaped. */
+void sc_text_json(sc_text *text, const char *string);
+/* Terminates (cutting the last byte of a full buffer if need be) and returns the start. */
+const char *sc_text_terminate(sc_text *text);
+
+/* Parsers for what people type; all return false and leave *out alone when `string` (whole) is not one. */
+bool sc_parse_u64(const char *string, uint64_t *out);
+bool sc_parse_size(const char *string, uint64_t *out); /* 12, 12B, 1.5GiB, 64KiB; 1024s */
+
+#endif

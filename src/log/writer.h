@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT
+ * writer.h - one log file of one process, bounded in size.
+ *
+ * Each write is one write(2) of whole lines to a file opened with O_APPEND: what the kernel took survives
+ * SIGKILL. A file is never overwritten and never shared (path.h). From three quarters of `most` on, the
+ * writer says so by doubling sc_log_every(), and it keeps the last MiB for records that must not be lost;
+ * what does not fit is counted. A write error closes the log for good; the program goes on.
+ *
+ * The caller locks; nothing is allocated. In a forked child it is never called. */
+#ifndef SC_LOG_WRITER_H
+#define SC_LOG_WRITER_H
+
+#include "base/path.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct sc_log {
+    int fd; /* -1: closed */
+    char path[SC_PATH_BYTES];
+    uint64_t written, most;
+    uint64_t every;    /* write a row for every n-th step */
+    uint64_t dropped;  /* bytes that did not fit */
+} sc_log;
+
+/* 0, or errno. `every` >= 1. */
+int sc_log_open(sc_log *log, const char *format, const sc_identity *identity, uint64_t most,
+                uint64_t every);
+/* Whole lines. `must_keep`: may use the reserved last MiB. */
+void sc_log_write(sc_log *log, const char *lines, size_t bytes, bool must_keep);
+void sc_log_close(sc_log *log);
+
+#endif
