@@ -2,9 +2,10 @@
  * path.h - who this process is among others of its run, and file names made from that.
  *
  * %p pid, %h host, %e program, %r rank, %l local rank, %j run, %n first free number, %% a percent
- * sign. The rank comes from RANK, SLURM_PROCID, OMPI_COMM_WORLD_RANK or PMI_RANK, else 0; the run from
- * the RUN_ID option, TORCHELASTIC_RUN_ID unless it is "none", SLURM_JOB_ID, else start time and
- * process group, so that ranks started by one shell line agree. Nothing here allocates. */
+ * sign. The rank comes from RANK, SLURM_PROCID, OMPI_COMM_WORLD_RANK or PMI_RANK, else 0; the run
+ * from the RUN_ID option, TORCHELASTIC_RUN_ID unless it is "none", SLURM_JOB_ID, else start time
+ * (UTC) and number of the process group, so that ranks started by one shell line agree; of several
+ * ranks, one that leads a group of its own takes its parent's. Nothing here allocates. */
 #ifndef SC_BASE_PATH_H
 #define SC_BASE_PATH_H
 
@@ -31,9 +32,10 @@ void sc_identity_read(sc_identity *identity, const char *run_id, char *const *en
 bool sc_path_expand(char *out, size_t bytes, const char *format, const sc_identity *identity,
                     uint32_t number);
 
-/* Create the file `format` names: missing folders 0777 less the umask, the file 0600 with O_EXCL, never an
- * existing one. Where the name is taken, %n counts up; without %n, ".1", ".2", ... is appended.
- * Returns the descriptor (O_WRONLY|O_APPEND|O_CLOEXEC) and the path in out, or -1 with errno. */
+/* Create the file `format` names: missing folders 0777 less the umask, the file 0600 with O_EXCL,
+ * never an existing one. Where the name is taken, %n counts up; without %n, ".1", ".2", ... is
+ * appended. Returns the descriptor (O_WRONLY|O_APPEND|O_CLOEXEC) and the path in out, or -1 with
+ * errno. */
 int sc_path_create(char *out, size_t bytes, const char *format, const sc_identity *identity);
 
 #endif

@@ -32,8 +32,15 @@ void sc_text_json(sc_text *text, const char *string);
 /* Terminates (cutting the last byte of a full buffer if need be) and returns the start. */
 const char *sc_text_terminate(sc_text *text);
 
-/* Parsers for what people type; all return false and leave *out alone when `string` (whole) is not one. */
+/* Parsers for what people type; all return false and leave *out alone when `string` (whole) is not
+ * one. */
 bool sc_parse_u64(const char *string, uint64_t *out);
 bool sc_parse_size(const char *string, uint64_t *out); /* 12, 12B, 1.5GiB, 64KiB; 1024s */
+
+/* Equal but for the case of ASCII letters. */
+bool sc_text_same(const char *a, const char *b);
+/* Insertions, deletions, replacements and swaps of neighbours between two names (their first 64
+ * bytes). */
+unsigned sc_text_distance(const char *a, const char *b);
 
 #endif

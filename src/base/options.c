@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/options.h"
+#include "base/text.h"
+#include <string.h>
+
+#define PREFIX "SHAPECACHE"
+
+const sc_option_row sc_option_rows[SC_OPTION_COUNT] = {
+#define OPTION(field, name, kind, value, least, most, choices, meaning)                            \
+    {sizeof(name) == 1 ? PREFIX : PREFIX "_" name,                                                 \
+     SC_KIND_##kind,                                                                               \
+     value,                                                                                        \
+     least,                                                                                        \
+     most,                                                                                         \
+     choices,                                                                                      \
+     meaning},
+#include "base/options.def"
+#undef OPTION
+};
+
+static const size_t offsets[SC_OPTION_COUNT] = {
+#define OPTION(field, name, kind, value, least, most, choices, meaning) offsetof(sc_options, field),
+#include "base/options.def"
+#undef OPTION
+};
+
+static bool is_choice(const char *choice, const char *value)
+{
+    for (; *choice && *choice != ' '; choice++, value++) {
+        if (*value != *choice)
+            return false;
+    }
+    return !*value;
+}
+
+/* The index of `value` in the list, or -1. */
+static int choice_index(const char *choices, const char *value)
+{
+    for (int index = 0;; index++) {
+        if (is_choice(choices, value))
+            return index;
+        choices = strchr(choices, ' ');
+        if (!choices)
+            return -1;
+        choices++;
+    }
+}
+
+static bool parse_bool(const char *value, bool *out)
+{
+    static const char words[][6] = {"0", "off", "false", "no", "1", "on", "true", "yes"};
+
+    for (unsigned i = 0; i < 8; i++) {
+        if (sc_text_same(value, words[i])) {
+            *out = i >= 4;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool parse_choice(const sc_option_row *row, const char *value, unsigned *out)
+{
+    int index = choice_index(row->choices, value);
+    bool is_on;
+
+    if (index < 0 && parse_bool(value, &is_on)) /* people write SHAPECACHE=0 */
+        index = choice_index(row->choices, is_on ? "on" : "off");
+    if (index < 0)
+        return false;
+    *out = (unsigned)index;
+    return true;
+}
+
+/* A whole number and %, which may be left out where nothing else is meant. */
+static bool parse_percent(const char *value, bool is_sign_needed, uint64_t most, uint64_t *out)
+{
+    char digits[24];
+    size_t length = strlen(value);
+    bool has_sign = length && value[length - 1] == '%';
+    uint64_t percent;
+
+    length -= has_sign;
+    if (length >= sizeof digits || (is_sign_needed && !has_sign))
+        return false;
+    memcpy(digits, value, length);
+    digits[length] = '\0';
+    if (!sc_parse_u64(digits, &percent) || percent > most)
+        return false;
+    *out = percent;
+    return true;
+}
+
+static bool is_inside(const sc_option_row *row, uint64_t value)
+{
+    return value >= row->least && (row->most == 0 || value <= row->most);
+}
+
+/* False: not usable, and the field is as before. */
+static bool parse_value(sc_options *options, int index, const char *value)
+{
+    const sc_option_row *row = &sc_option_rows[index];
+    void *field = (char *)options + offsets[index];
+    uint64_t number;
+
+    switch (row->kind) {
+    case SC_KIND_CHOICE:
+        return parse_choice(row, value, field);
+    case SC_KIND_BOOL:
+        return parse_bool(value, field);
+    case SC_KIND_COUNT:
+        if (!sc_parse_u64(value, &number) || !is_inside(row, number))
+            return false;
+        *(sc_kind_COUNT *)field = number;
+        return true;
+    case SC_KIND_SIZE:
+        if (!sc_parse_size(value, &number) || !is_inside(row, number))
+            return false;
+        *(sc_kind_SIZE *)field = number;
+        return true;
+    case SC_KIND_SHARE:
+        if (parse_percent(value, true, 100, &number))
+            *(sc_share *)field = (sc_share){.value = number, .is_percent = true};
+        else if (sc_parse_size(value, &number) && is_inside(row, number))
+            *(sc_share *)field = (sc_share){.value = number};
+        else
+            return false;
+        return true;
+    case SC_KIND_PERCENT:
+        return parse_percent(value, false, row->most, field);
+    case SC_KIND_TEXT:
+        if (strlen(value) >= SC_OPTION_TEXT_BYTES)
+            return false;
+        memcpy(field, value, strlen(value) + 1);
+        return true;
+    }
+    return false;
+}
+
+/* Bytes in the largest unit that divides them, so that the text means exactly the same. */
+static void print_size(sc_text *text, uint64_t bytes)
+{
+    static const char units[][4] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    unsigned unit = 0;
+
+    while (bytes && bytes % 1024 == 0 && unit < 4) {
+        bytes /= 1024;
+        unit++;
+    }
+    sc_text_u64(text, bytes);
+    sc_text_string(text, units[unit]);
+}
+
+static void print_choice(sc_text *text, const char *choices, unsigned index)
+{
+    for (; index && choices; index--)
+        choices = strchr(choices, ' ') + 1;
+    sc_text_bytes(text, choices, strcspn(choices, " "));
+}
+
+void sc_options_print(const sc_options *options, int index, char *out, size_t bytes)
+{
+    const sc_option_row *row = &sc_option_rows[index];
+    const void *field = (const char *)options + offsets[index];
+    sc_text text = sc_text_over(out, bytes);
+
+    switch (row->kind) {
+    case SC_KIND_CHOICE:
+        print_choice(&text, row->choices, *(const sc_kind_CHOICE *)field);
+        break;
+    case SC_KIND_BOOL:
+        sc_text_char(&text, *(const sc_kind_BOOL *)field ? '1' : '0');
+        break;
+    case SC_KIND_COUNT:
+        sc_text_u64(&text, *(const sc_kind_COUNT *)field);
+        break;
+    case SC_KIND_SIZE:
+        print_size(&text, *(const sc_kind_SIZE *)field);
+        break;
+    case SC_KIND_SHARE:
+        if (((const sc_share *)field)->is_percent) {
+            sc_text_u64(&text, ((const sc_share *)field)->value);
+            sc_text_char(&text, '%');
+        } else {
+            print_size(&text, ((const sc_share *)field)->value);
+        }
+        break;
+    case SC_KIND_PERCENT:
+        sc_text_u64(&text, *(const sc_kind_PERCENT *)field);
+        sc_text_char(&text, '%');
+        break;
+    case SC_KIND_TEXT:
+        sc_text_string(&text, field);
+        break;
+    }
+    sc_text_terminate(&text);
+}
+
+uint64_t sc_share_bytes(sc_share share, uint64_t total)
+{
+    if (!share.is_percent)
+        return share.value;
+    return total / 100 * share.value + total % 100 * share.value / 100;
+}
+
+/* "on, off or observe" */
+static void describe_choices(sc_text *text, const char *choices)
+{
+    while (*choices) {
+        size_t length = strcspn(choices, " ");
+
+        sc_text_bytes(text, choices, length);
+        choices += length;
+        if (*choices) {
+            choices++;
+            sc_text_string(text, strchr(choices, ' ') ? ", " : " or ");
+        }
+    }
+}
+
+/* What a value of this row must be, to follow "is not". */
+static void describe(sc_text *text, const sc_option_row *row)
+{
+    switch (row->kind) {
+    case SC_KIND_CHOICE:
+        describe_choices(text, row->choices);
+        break;
+    case SC_KIND_BOOL:
+        sc_text_string(text, "1, on, true, yes, 0, off, false or no");
+        break;
+    case SC_KIND_COUNT:
+        sc_text_string(text, "a whole number from ");
+        sc_text_u64(text, row->least);
+        sc_text_string(text, " to ");
+        sc_text_u64(text, row->most);
+        break;
+    case SC_KIND_SIZE:
+        sc_text_string(text, "a size such as 512MiB or 2GiB");
+        if (row->least) {
+            sc_text_string(text, " of at least ");
+            print_size(text, row->least);
+        }
+        break;
+    case SC_KIND_SHARE:
+        sc_text_string(text, "a size such as 20GiB or a percentage from 0% to 100%");
+        break;
+    case SC_KIND_PERCENT:
+        sc_text_string(text, "a whole percentage from 0% to ");
+        sc_text_u64(text, row->most);
+        sc_text_char(text, '%');
+        break;
+    case SC_KIND_TEXT:
+        sc_text_string(text, "shorter than 1024 bytes");
+        break;
+    }
+}
+
+/* What came from outside, cut and without control characters: it goes to a terminal. */
+static void quote(sc_text *text, const char *value, size_t length)
+{
+    enum { SHOWN = 64 };
+
+    sc_text_char(text, '"');
+    for (size_t i = 0; i < length && i < SHOWN; i++)
+        sc_text_char(text, (unsigned char)value[i] < 0x20 || value[i] == 0x7f ? '?' : value[i]);
+    sc_text_string(text, length > SHOWN ? "...\"" : "\"");
+}
+
+static void warn_value(const sc_options *options, int index, const char *value,
+                       sc_options_warn warn, void *self)
+{
+    const sc_option_row *row = &sc_option_rows[index];
+    char sentence[1024], used[SC_OPTION_TEXT_BYTES];
+    sc_text text = sc_text_over(sentence, sizeof sentence);
+
+    sc_options_print(options, index, used, sizeof used);
+    sc_text_string(&text, row->name);
+    sc_text_string(&text, " is ");
+    quote(&text, value, strlen(value));
+    sc_text_string(&text, ", which is not ");
+    describe(&text, row);
+    sc_text_string(&text, "; the default is used: ");
+    sc_text_string(&text, used[0] ? used : "none");
+    sc_text_char(&text, '.');
+    warn(self, sc_text_terminate(&text));
+}
+
+static void warn_name(const char *name, size_t length, sc_options_warn warn, void *self)
+{
+    char sentence[512], start[64];
+    sc_text text = sc_text_over(sentence, sizeof sentence);
+    sc_text begun = sc_text_over(start, sizeof start);
+    unsigned least = UINT32_MAX;
+    int nearest = 0;
+
+    sc_text_bytes(&begun, name, length);
+    sc_text_terminate(&begun);
+    for (int i = 0; i < SC_OPTION_COUNT; i++) {
+        unsigned distance = sc_text_distance(start, sc_option_rows[i].name);
+
+        if (distance < least) {
+            least = distance;
+            nearest = i;
+        }
+    }
+    quote(&text, name, length);
+    sc_text_string(&text, " is not a setting and is ignored; the nearest is ");
+    sc_text_string(&text, sc_option_rows[nearest].name);
+    sc_text_char(&text, '.');
+    warn(self, sc_text_terminate(&text));
+}
+
+static int row_of(const char *name, size_t length)
+{
+    for (int i = 0; i < SC_OPTION_COUNT; i++) {
+        if (strlen(sc_option_rows[i].name) == length &&
+            !memcmp(sc_option_rows[i].name, name, length))
+            return i;
+    }
+    return -1;
+}
+
+void sc_options_read(sc_options *options, bool is_set[SC_OPTION_COUNT], char *const *environment,
+                     sc_options_warn warn, void *self)
+{
+    const char *refused[SC_OPTION_COUNT] = {NULL};
+    bool seen[SC_OPTION_COUNT] = {false}, used[SC_OPTION_COUNT] = {false};
+
+    memset(options, 0, sizeof *options);
+    for (int i = 0; i < SC_OPTION_COUNT; i++)
+        (void)parse_value(options, i, sc_option_rows[i].value);
+    for (; *environment; environment++) {
+        const char *name = *environment, *equals = strchr(name, '=');
+        size_t length = equals ? (size_t)(equals - name) : 0;
+
+        if (strncmp(name, PREFIX, strlen(PREFIX)) || !equals)
+            continue;
+        int i = row_of(name, length);
+
+        if (i < 0 && !strncmp(name, PREFIX "_", strlen(PREFIX "_")) && warn)
+            warn_name(name, length, warn, self);
+        if (i < 0 || seen[i] || !equals[1])
+            continue; /* the first of two counts, as in getenv(); an empty one is as none */
+        seen[i] = true;
+        used[i] = parse_value(options, i, equals + 1);
+        refused[i] = used[i] ? NULL : equals + 1;
+    }
+    if (!used[SC_OPTION_rearm])
+        options->rearm = 2 * options->warmup;
+    for (int i = 0; i < SC_OPTION_COUNT; i++) {
+        if (refused[i] && warn)
+            warn_value(options, i, refused[i], warn, self);
+        if (is_set)
+            is_set[i] = used[i];
+    }
+}
