@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/options.h"
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+static sc_options options;
+static bool is_set[SC_OPTION_COUNT];
+static char said[4096];
+static int said_count;
+
+static void listen(void *self, const char *sentence)
+{
+    ck_assert_ptr_eq(self, &options);
+    ck_assert_msg(sentence[strlen(sentence) - 1] == '.', "no whole sentence: %s", sentence);
+    ck_assert_ptr_null(strchr(sentence, '\n'));
+    strncat(said, sentence, sizeof said - strlen(said) - 1);
+    said_count++;
+}
+
+/* Up to three variables; what was said is in `said`. */
+static void read_settings(const char *first, const char *second, const char *third)
+{
+    char copies[3][2048] = {"", "", ""};
+    const char *given[] = {first, second, third};
+    char *environment[4] = {NULL};
+    int count = 0;
+
+    for (int i = 0; i < 3; i++) {
+        if (given[i])
+            environment[count++] = strcpy(copies[i], given[i]);
+    }
+    said[0] = '\0';
+    said_count = 0;
+    sc_options_read(&options, is_set, environment, listen, &options);
+}
+
+static const char *printed(int row)
+{
+    static char text[SC_OPTION_TEXT_BYTES];
+
+    sc_options_print(&options, row, text, sizeof text);
+    return text;
+}
+
+START_TEST(an_empty_environment_gives_the_defaults_of_the_table)
+{
+    read_settings(NULL, NULL, NULL);
+    ck_assert_int_eq(said_count, 0);
+    ck_assert_uint_eq(options.mode, SC_MODE_ON);
+    ck_assert_uint_eq(options.warmup, 3);
+    ck_assert_uint_eq(options.rearm, 6);
+    ck_assert_uint_eq(options.overhead, 25);
+    ck_assert(options.limit.is_percent);
+    ck_assert_uint_eq(options.limit.value, 90);
+    ck_assert_uint_eq(options.small, 65536);
+    ck_assert(options.gate);
+    ck_assert_str_eq(options.log, "shapecache-run.%j/r%r.jsonl");
+    ck_assert_uint_eq(options.log_level, SC_LEVEL_STEP);
+    for (int i = 0; i < SC_OPTION_COUNT; i++)
+        ck_assert(!is_set[i]);
+}
+END_TEST
+
+START_TEST(every_printed_value_reads_back_as_itself)
+{
+    char variables[SC_OPTION_COUNT][SC_OPTION_TEXT_BYTES + 64];
+    char before[SC_OPTION_COUNT][SC_OPTION_TEXT_BYTES];
+    char *environment[SC_OPTION_COUNT + 1] = {NULL};
+
+    read_settings("SHAPECACHE_LIMIT=1.5GiB", "SHAPECACHE_GATE=no", "SHAPECACHE_STEP=api");
+    for (int i = 0; i < SC_OPTION_COUNT; i++) {
+        strcpy(before[i], printed(i));
+        strcpy(variables[i], sc_option_rows[i].name);
+        strcat(variables[i], "=");
+        strcat(variables[i], before[i]);
+        environment[i] = variables[i];
+    }
+    sc_options_read(&options, is_set, environment, listen, &options);
+    ck_assert_int_eq(said_count, 0);
+    for (int i = 0; i < SC_OPTION_COUNT; i++) {
+        ck_assert_str_eq(printed(i), before[i]);
+        ck_assert_msg(is_set[i] || !*before[i], "%s", sc_option_rows[i].name);
+    }
+}
+END_TEST
+
+START_TEST(each_kind_takes_the_words_people_type)
+{
+    read_settings("SHAPECACHE=observe", "SHAPECACHE_GATE=False", "SHAPECACHE_OVERHEAD=10%");
+    ck_assert_uint_eq(options.mode, SC_MODE_OBSERVE);
+    ck_assert(!options.gate);
+    ck_assert_uint_eq(options.overhead, 10);
+    ck_assert(is_set[SC_OPTION_gate]);
+    read_settings("SHAPECACHE=0", "SHAPECACHE_OVERHEAD=0", "SHAPECACHE_LIMIT=20GiB");
+    ck_assert_uint_eq(options.mode, SC_MODE_OFF);
+    ck_assert_uint_eq(options.overhead, 0);
+    ck_assert(!options.limit.is_percent);
+    ck_assert_uint_eq(options.limit.value, UINT64_C(20) << 30);
+    read_settings("SHAPECACHE_SUMMARY=no", "SHAPECACHE_LOG=off", "SHAPECACHE_LOG_MAX=2MiB");
+    ck_assert_uint_eq(options.summary, SC_SUMMARY_OFF);
+    ck_assert_str_eq(options.log, "off");
+    ck_assert_uint_eq(options.log_max, 2097152);
+    ck_assert_int_eq(said_count, 0);
+}
+END_TEST
+
+START_TEST(a_bad_value_keeps_the_default_and_says_value_expectation_and_use)
+{
+    read_settings("SHAPECACHE_WARMUP=soon", NULL, NULL);
+    ck_assert_str_eq(said, "SHAPECACHE_WARMUP is \"soon\", which is not a whole number from 1 to "
+                           "1000000; the default is used: 3.");
+    ck_assert_uint_eq(options.warmup, 3);
+    ck_assert(!is_set[SC_OPTION_warmup]);
+    read_settings("SHAPECACHE=maybe", NULL, NULL);
+    ck_assert_str_eq(said, "SHAPECACHE is \"maybe\", which is not on, off or observe; the default "
+                           "is used: on.");
+    read_settings("SHAPECACHE_LIMIT=90", "SHAPECACHE_LIMIT=101%", NULL);
+    ck_assert_uint_eq(options.limit.value, 90); /* bytes: the first of two counts */
+    read_settings("SHAPECACHE_LIMIT=101%", NULL, NULL);
+    ck_assert_str_eq(said, "SHAPECACHE_LIMIT is \"101%\", which is not a size such as 20GiB or a "
+                           "percentage from 0% to 100%; the default is used: 90%.");
+}
+END_TEST
+
+START_TEST(values_outside_their_range_are_refused)
+{
+    static const char *const bad[] = {
+        "SHAPECACHE_WARMUP=0",      "SHAPECACHE_WARMUP=1000001", "SHAPECACHE_WARMUP=-1",
+        "SHAPECACHE_LOG_MAX=1MiB",  "SHAPECACHE_OVERHEAD=10001", "SHAPECACHE_MAX_AGE=65537",
+        "SHAPECACHE_OVERHEAD=1.5%", "SHAPECACHE_SMALL=5%",       "SHAPECACHE_GATE=2",
+        "SHAPECACHE_STACKS=3",      "SHAPECACHE_OVERHEAD=%"};
+
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        read_settings(bad[i], NULL, NULL);
+        ck_assert_msg(said_count == 1, "accepted %s", bad[i]);
+    }
+}
+END_TEST
+
+START_TEST(an_unknown_name_is_told_with_the_nearest_one)
+{
+    read_settings("SHAPECACHE_WARMPU=5", "SHAPECACHES=1", "OTHER=1");
+    ck_assert_int_eq(said_count, 1);
+    ck_assert_str_eq(said, "\"SHAPECACHE_WARMPU\" is not a setting and is ignored; the nearest is "
+                           "SHAPECACHE_WARMUP.");
+    read_settings("SHAPECACHE_LOGLEVEL=step", NULL, NULL);
+    ck_assert_ptr_nonnull(strstr(said, "the nearest is SHAPECACHE_LOG_LEVEL."));
+}
+END_TEST
+
+START_TEST(what_is_said_is_bounded_and_safe_for_a_terminal)
+{
+    char long_value[2000] = "SHAPECACHE_LOG=";
+
+    memset(long_value + 15, 'x', 1500);
+    read_settings("SHAPECACHE_STEP=\x1b[2Jx", long_value, NULL);
+    ck_assert_int_eq(said_count, 2);
+    ck_assert_ptr_null(strchr(said, '\x1b'));
+    ck_assert_ptr_nonnull(strstr(said, "\"?[2Jx\""));
+    ck_assert_ptr_nonnull(strstr(said, "xxx...\""));
+    ck_assert_uint_lt(strlen(said), 600);
+    ck_assert_str_eq(options.log, "shapecache-run.%j/r%r.jsonl");
+}
+END_TEST
+
+START_TEST(an_empty_value_is_as_none)
+{
+    read_settings("SHAPECACHE_WARMUP=", "SHAPECACHE=", "SHAPECACHE_LOG=");
+    ck_assert_int_eq(said_count, 0);
+    ck_assert_uint_eq(options.warmup, 3);
+    ck_assert(!is_set[SC_OPTION_warmup]);
+    ck_assert_str_eq(options.log, "shapecache-run.%j/r%r.jsonl");
+}
+END_TEST
+
+START_TEST(rearm_is_twice_the_warmup_unless_set)
+{
+    read_settings("SHAPECACHE_WARMUP=10", NULL, NULL);
+    ck_assert_uint_eq(options.rearm, 20);
+    ck_assert(!is_set[SC_OPTION_rearm]);
+    read_settings("SHAPECACHE_REARM=0", "SHAPECACHE_WARMUP=10", NULL);
+    ck_assert_uint_eq(options.rearm, 0);
+    read_settings("SHAPECACHE_REARM=never", "SHAPECACHE_WARMUP=10", NULL);
+    ck_assert_uint_eq(options.rearm, 20);
+    ck_assert_ptr_nonnull(strstr(said, "the default is used: 20."));
+}
+END_TEST
+
+START_TEST(a_share_of_a_device_does_not_overflow)
+{
+    sc_share share = {.value = 90, .is_percent = true};
+
+    ck_assert_uint_eq(sc_share_bytes(share, 1000), 900);
+    ck_assert_uint_eq(sc_share_bytes(share, 99), 89);
+    ck_assert_uint_eq(sc_share_bytes((sc_share){.value = 100, .is_percent = true}, UINT64_MAX),
+                      UINT64_MAX);
+    ck_assert_uint_eq(sc_share_bytes((sc_share){.value = 5}, 1000), 5);
+}
+END_TEST
+
+START_TEST(reading_needs_neither_listener_nor_flags)
+{
+    char bad[] = "SHAPECACHE_WARMUP=x", unknown[] = "SHAPECACHE_NO=1";
+    char *environment[] = {bad, unknown, NULL};
+
+    sc_options_read(&options, NULL, environment, NULL, NULL);
+    ck_assert_uint_eq(options.warmup, 3);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("options");
+    TCase *test = tcase_create("options");
+    SRunner *runner = srunner_create(suite);
+
+    suite_add_tcase(suite, test);
+    tcase_add_test(test, an_empty_environment_gives_the_defaults_of_the_table);
+    tcase_add_test(test, every_printed_value_reads_back_as_itself);
+    tcase_add_test(test, each_kind_takes_the_words_people_type);
+    tcase_add_test(test, a_bad_value_keeps_the_default_and_says_value_expectation_and_use);
+    tcase_add_test(test, values_outside_their_range_are_refused);
+    tcase_add_test(test, an_unknown_name_is_told_with_the_nearest_one);
+    tcase_add_test(test, what_is_said_is_bounded_and_safe_for_a_terminal);
+    tcase_add_test(test, an_empty_value_is_as_none);
+    tcase_add_test(test, rearm_is_twice_the_warmup_unless_set);
+    tcase_add_test(test, a_share_of_a_device_does_not_overflow);
+    tcase_add_test(test, reading_needs_neither_listener_nor_flags);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

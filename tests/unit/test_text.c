@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/text.h"
+#include <check.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char buffer[256];
+
+static const char *size_of(uint64_t bytes)
+{
+    sc_text text = sc_text_over(buffer, sizeof buffer);
+
+    sc_text_size(&text, bytes);
+    return sc_text_terminate(&text);
+}
+
+static const char *json_of(const char *string)
+{
+    sc_text text = sc_text_over(buffer, sizeof buffer);
+
+    sc_text_json(&text, string);
+    return sc_text_terminate(&text);
+}
+
+START_TEST(numbers_print_as_printf_prints_them)
+{
+    static const uint64_t values[] = {0, 1, 9, 10, 4095, UINT32_MAX, INT64_MAX, UINT64_MAX};
+
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        sc_text text = sc_text_over(buffer, sizeof buffer);
+        char expected[128];
+
+        sc_text_u64(&text, values[i]);
+        sc_text_char(&text, ' ');
+        sc_text_i64(&text, (int64_t)values[i]);
+        sc_text_char(&text, ' ');
+        sc_text_hex(&text, values[i]);
+        snprintf(expected, sizeof expected, "%" PRIu64 " %" PRId64 " %" PRIx64, values[i],
+                 (int64_t)values[i], values[i]);
+        ck_assert_str_eq(sc_text_terminate(&text), expected);
+    }
+}
+END_TEST
+
+START_TEST(a_full_buffer_takes_what_fits_and_nothing_after)
+{
+    char small[8] = "#######";
+    sc_text text = sc_text_over(small, 5);
+
+    sc_text_string(&text, "abc");
+    sc_text_string(&text, "defg");
+    sc_text_char(&text, 'h');
+    ck_assert(text.is_full);
+    ck_assert_uint_eq(text.used, 5);
+    ck_assert_mem_eq(small, "abcde##", 8);
+    ck_assert_str_eq(sc_text_terminate(&text), "abcd");
+    sc_text_clear(&text);
+    sc_text_char(&text, 'x');
+    ck_assert(!text.is_full);
+    ck_assert_str_eq(sc_text_terminate(&text), "x");
+}
+END_TEST
+
+START_TEST(a_buffer_of_no_bytes_is_never_touched)
+{
+    sc_text text = sc_text_over(NULL, 0);
+
+    sc_text_string(&text, "abc");
+    ck_assert(text.is_full);
+    ck_assert_str_eq(sc_text_terminate(&text), "");
+}
+END_TEST
+
+START_TEST(sizes_have_three_digits_and_round_to_the_nearest)
+{
+    ck_assert_str_eq(size_of(0), "0 B");
+    ck_assert_str_eq(size_of(999), "999 B");
+    ck_assert_str_eq(size_of(1000), "0.98 KiB");
+    ck_assert_str_eq(size_of(1024), "1.00 KiB");
+    ck_assert_str_eq(size_of(65536), "64.0 KiB");
+    ck_assert_str_eq(size_of(UINT64_C(3) << 29), "1.50 GiB");
+    ck_assert_str_eq(size_of((UINT64_C(10) << 20) - 1), "10.0 MiB");
+    ck_assert_str_eq(size_of(UINT64_C(999) << 20), "999 MiB");
+    ck_assert_str_eq(size_of(UINT64_C(1000) << 20), "0.98 GiB");
+    ck_assert_str_eq(size_of((UINT64_C(100) << 30) - 1), "100 GiB");
+    ck_assert_str_eq(size_of(UINT64_C(5) << 50), "5.00 PiB");
+    ck_assert_str_eq(size_of(UINT64_MAX), "16.0 EiB");
+}
+END_TEST
+
+START_TEST(json_strings_escape_what_json_forbids)
+{
+    ck_assert_str_eq(json_of("plain"), "\"plain\"");
+    ck_assert_str_eq(json_of("a\"b\\c"), "\"a\\\"b\\\\c\"");
+    ck_assert_str_eq(json_of("a\nb\tc\x01\x1f\x7f"), "\"a\\nb\\tc\\u0001\\u001f\\u007f\"");
+    ck_assert_str_eq(json_of("\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80"),
+                     "\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\"");
+}
+END_TEST
+
+START_TEST(json_strings_are_utf8_whatever_comes_in)
+{
+    ck_assert_str_eq(json_of("\xff"), "\"\\u00ff\"");
+    ck_assert_str_eq(json_of("\xc0\x80"), "\"\\u00c0\\u0080\"");            /* overlong */
+    ck_assert_str_eq(json_of("\xe0\x9f\xbf"), "\"\\u00e0\\u009f\\u00bf\""); /* overlong */
+    ck_assert_str_eq(json_of("\xed\xa0\x80"), "\"\\u00ed\\u00a0\\u0080\""); /* surrogate */
+    ck_assert_str_eq(json_of("\xf4\x90\x80\x80"),
+                     "\"\\u00f4\\u0090\\u0080\\u0080\"");        /* > 10FFFF */
+    ck_assert_str_eq(json_of("\xe2\x82"), "\"\\u00e2\\u0082\""); /* cut short */
+}
+END_TEST
+
+START_TEST(whole_numbers_are_parsed_exactly_or_refused)
+{
+    static const char *const bad[] = {"",
+                                      " 1",
+                                      "1 ",
+                                      "-1",
+                                      "+1",
+                                      "1.0",
+                                      "0x1",
+                                      "18446744073709551616",
+                                      "99999999999999999999999"};
+    uint64_t value = 7;
+
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        ck_assert_msg(!sc_parse_u64(bad[i], &value), "accepted \"%s\"", bad[i]);
+    ck_assert_uint_eq(value, 7);
+    ck_assert(sc_parse_u64("18446744073709551615", &value));
+    ck_assert_uint_eq(value, UINT64_MAX);
+    ck_assert(sc_parse_u64("0", &value));
+    ck_assert_uint_eq(value, 0);
+}
+END_TEST
+
+START_TEST(sizes_are_parsed_exactly_or_refused)
+{
+    static const struct {
+        const char *text;
+        uint64_t value;
+    } good[] = {{"12", 12},
+                {"12B", 12},
+                {"64KiB", 65536},
+                {"64 kib", 65536},
+                {"1.5GiB", UINT64_C(3) << 29},
+                {"0.000001GiB", 1073},
+                {"16777215TiB", UINT64_C(16777215) << 40},
+                {"18446744073709551615", UINT64_MAX}};
+    static const char *const bad[] = {
+        "",    "GiB", "1.",    "1.5", ".5GiB",  "1.5B",         "-1KiB",         "16777216TiB",
+        "1KB", "1K",  "1KiBs", "5%",  "1  KiB", "1.0000001GiB", "17179869184GiB"};
+    uint64_t value = 7;
+
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        ck_assert_msg(!sc_parse_size(bad[i], &value), "accepted \"%s\"", bad[i]);
+    ck_assert_uint_eq(value, 7);
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        ck_assert_msg(sc_parse_size(good[i].text, &value), "refused \"%s\"", good[i].text);
+        ck_assert_uint_eq(value, good[i].value);
+    }
+}
+END_TEST
+
+START_TEST(distance_counts_single_edits_and_swaps)
+{
+    ck_assert_uint_eq(sc_text_distance("", ""), 0);
+    ck_assert_uint_eq(sc_text_distance("", "abc"), 3);
+    ck_assert_uint_eq(sc_text_distance("abc", ""), 3);
+    ck_assert_uint_eq(sc_text_distance("WARMUP", "WARMPU"), 1);
+    ck_assert_uint_eq(sc_text_distance("report", "reprt"), 1);
+    ck_assert_uint_eq(sc_text_distance("report", "xreports"), 2);
+    ck_assert_uint_eq(sc_text_distance("kitten", "sitting"), 3);
+}
+END_TEST
+
+START_TEST(distance_is_bounded_for_long_names)
+{
+    char long_name[1000];
+
+    memset(long_name, 'a', sizeof long_name - 1);
+    long_name[sizeof long_name - 1] = '\0';
+    ck_assert_uint_eq(sc_text_distance(long_name, "aaaa"), 60);
+    ck_assert_uint_eq(sc_text_distance("aaaa", long_name), 60);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("text");
+    TCase *test = tcase_create("text");
+    SRunner *runner = srunner_create(suite);
+
+    suite_add_tcase(suite, test);
+    tcase_add_test(test, numbers_print_as_printf_prints_them);
+    tcase_add_test(test, a_full_buffer_takes_what_fits_and_nothing_after);
+    tcase_add_test(test, a_buffer_of_no_bytes_is_never_touched);
+    tcase_add_test(test, sizes_have_three_digits_and_round_to_the_nearest);
+    tcase_add_test(test, json_strings_escape_what_json_forbids);
+    tcase_add_test(test, json_strings_are_utf8_whatever_comes_in);
+    tcase_add_test(test, whole_numbers_are_parsed_exactly_or_refused);
+    tcase_add_test(test, sizes_are_parsed_exactly_or_refused);
+    tcase_add_test(test, distance_counts_single_edits_and_swaps);
+    tcase_add_test(test, distance_is_bounded_for_long_names);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
