@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT
+ * bind.c - see bind.h. */
+#include "bind.h"
+
+#include "counters.h"
+#include "error.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+simrt_driver simrt_driver_table;
+simrt_simulator simrt_simulator_table;
+
+/* Where each driver function's pointer goes. dlsym's void * becomes a function pointer by its
+ * bytes, which POSIX promises and ISO C does not let one write as a cast. */
+static const struct {
+    const char *name;
+    int version;
+    size_t offset;
+} wanted[] = {
+#define DRIVER(name, version) {#name, version, offsetof(simrt_driver, name)},
+#include "driver.def"
+#undef DRIVER
+};
+
+static pthread_once_t bind_once = PTHREAD_ONCE_INIT;
+static pthread_once_t initialise_once = PTHREAD_ONCE_INIT;
+static cudaError_t bind_result;
+static cudaError_t initialise_result;
+static _Atomic bool touched;
+
+static CUresult missing(void)
+{
+    return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+static void store(void *where, void *function)
+{
+    memcpy(where, &function, sizeof(function));
+}
+
+static void resolve_all(PFN_cuGetProcAddress_v12000 resolver)
+{
+    CUdriverProcAddressQueryResult found;
+    void *ignored = NULL;
+    CUresult (*fallback)(void) = missing;
+
+    (void)resolver("", &ignored, 0, CU_GET_PROC_ADDRESS_DEFAULT, &found);
+    for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+        char *slot = (char *)&simrt_driver_table + wanted[i].offset;
+        void *function = NULL;
+        CUresult result = resolver(wanted[i].name, &function, wanted[i].version,
+                                   CU_GET_PROC_ADDRESS_DEFAULT, &found);
+
+        if (result == CUDA_SUCCESS && function != NULL)
+            store(slot, function);
+        else
+            memcpy(slot, &fallback, sizeof(fallback));
+    }
+}
+
+static void bind(void)
+{
+    PFN_cuGetProcAddress_v12000 resolver = NULL;
+    void *handle = dlopen("libcuda.so.1", RTLD_NOW);
+
+    bind_result = cudaErrorInsufficientDriver;
+    if (handle == NULL)
+        return;
+    store(&resolver, dlsym(handle, "cuGetProcAddress_v2"));
+    if (resolver == NULL) {
+        dlclose(handle);
+        return;
+    }
+    resolve_all(resolver);
+    store(&simrt_simulator_table.report_counters, dlsym(handle, "simcuda_report_counters"));
+    store(&simrt_simulator_table.mapped_bytes, dlsym(handle, "simcuda_mapped_bytes"));
+    store(&simrt_simulator_table.kernel, dlsym(handle, "simcuda_kernel"));
+    if (simrt_simulator_table.report_counters != NULL)
+        simrt_simulator_table.report_counters(&simrt_counters);
+    bind_result = cudaSuccess;
+}
+
+cudaError_t simrt_bind(void)
+{
+    pthread_once(&bind_once, bind);
+    return bind_result;
+}
+
+static void initialise(void)
+{
+    int version = 0;
+
+    atomic_store(&touched, true);
+    initialise_result = simrt_error(simrt_driver_table.cuInit(0));
+    if (initialise_result != cudaSuccess)
+        return;
+    initialise_result = simrt_error(simrt_driver_table.cuDriverGetVersion(&version));
+    if (initialise_result == cudaSuccess && version < CUDART_VERSION / 1000 * 1000)
+        initialise_result = cudaErrorInsufficientDriver;
+}
+
+cudaError_t simrt_bind_initialised(void)
+{
+    cudaError_t error = simrt_bind();
+
+    if (error != cudaSuccess)
+        return error;
+    pthread_once(&initialise_once, initialise);
+    return initialise_result;
+}
+
+bool simrt_bind_touched(void)
+{
+    return atomic_load(&touched);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT
+ * device.h - devices, their primary contexts, and which one the calling thread is using.
+ *
+ * The driver's current context is the truth: a program may set one itself, and the runtime then
+ * works in it. Only a thread that has none is given the primary context of the device it selected
+ * (0 at first), retained once a process and made current then. After cudaDeviceReset() the next
+ * call of any thread retains it anew. A sticky error belongs to a device until it is reset.
+ *
+ * One lock, for retaining and resetting. Thread-safe. */
+#ifndef SIMRT_DEVICE_H
+#define SIMRT_DEVICE_H
+
+#include <cuda_runtime_api.h>
+
+enum { SIMRT_MAX_DEVICES = 64 };
+
+/* What a launch may ask for, read once when the device's context is made. */
+typedef struct simrt_limits {
+    int block_threads;
+    int block[3];
+    int grid[3];
+} simrt_limits;
+
+/* Makes sure that the thread has a usable context. Returns the device's sticky error if it has one.
+ */
+cudaError_t simrt_device_enter(void);
+
+/* The thread's device as simrt_device_enter() last found it. */
+int simrt_device_current(void);
+
+const simrt_limits *simrt_device_limits(void);
+
+void simrt_device_mark_sticky(cudaError_t error);
+cudaError_t simrt_device_sticky(void);
+
+#endif

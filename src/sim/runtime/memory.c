@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT
+ * memory.c - device and pinned host memory. */
+#include "call.h"
+#include "sample.h"
+
+#include <stdint.h>
+
+static CUdeviceptr device_pointer(const void *pointer)
+{
+    return (CUdeviceptr)(uintptr_t)pointer;
+}
+
+static cudaError_t allocate(void **pointer, size_t bytes)
+{
+    CUdeviceptr found = 0;
+    cudaError_t error;
+
+    if (pointer == NULL)
+        return cudaErrorInvalidValue;
+    if (bytes == 0) { /* a success without memory, and no business of the driver's */
+        *pointer = NULL;
+        return cudaSuccess;
+    }
+    error = simrt_error(simrt_driver_table.cuMemAlloc(&found, bytes));
+    if (error == cudaSuccess) {
+        *pointer = (void *)(uintptr_t)found;
+        simrt_sample_allocated(*pointer, bytes);
+    }
+    return error;
+}
+
+SIMRT_API cudaError_t cudaMalloc(void **pointer, size_t bytes)
+{
+    cudaError_t error = simrt_enter(SIMRT_CALL_cudaMalloc, SIMRT_CONTEXT);
+
+    if (error == cudaSuccess)
+        error = allocate(pointer, bytes);
+    return simrt_leave(error);
+}
+
+/* The sampler lets go of the address first: once the driver has it, another thread may be given it.
+ */
+static cudaError_t release(void *pointer)
+{
+    simrt_sample_record *record = simrt_sample_freeing(pointer);
+    cudaError_t error = simrt_error(simrt_driver_table.cuMemFree(device_pointer(pointer)));
+
+    simrt_sample_freed(record, error == cudaSuccess);
+    return error;
+}
+
+SIMRT_API cudaError_t cudaFree(void *pointer)
+{
+    cudaError_t error = simrt_enter(SIMRT_CALL_cudaFree, SIMRT_CONTEXT);
+
+    if (error == cudaSuccess && pointer != NULL)
+        error = release(pointer);
+    return simrt_leave(error);
+}
+
+static cudaError_t allocate_host(void **pointer, size_t bytes, unsigned flags)
+{
+    const unsigned known = cudaHostAllocPortable | cudaHostAllocMapped | cudaHostAllocWriteCombined;
+    void *found = NULL;
+    cudaError_t error = cudaSuccess;
+
+    if (pointer == NULL || (flags & ~known) != 0)
+        return cudaErrorInvalidValue;
+    if (bytes > 0)
+        error = simrt_error(simrt_driver_table.cuMemHostAlloc(&found, bytes, flags));
+    if (error == cudaSuccess)
+        *pointer = found;
+    return error;
+}
+
+SIMRT_API cudaError_t cudaMallocHost(void **pointer, size_t bytes)
+{
+    cudaError_t error = simrt_enter(SIMRT_CALL_cudaMallocHost, SIMRT_CONTEXT);
+
+    if (error == cudaSuccess)
+        error = allocate_host(pointer, bytes, cudaHostAllocDefault);
+    return simrt_leave(error);
+}
+
+SIMRT_API cudaError_t cudaHostAlloc(void **pointer, size_t bytes, unsigned int flags)
+{
+    cudaError_t error = simrt_enter(SIMRT_CALL_cudaHostAlloc, SIMRT_CONTEXT);
+
+    if (error == cudaSuccess)
+        error = allocate_host(pointer, bytes, flags);
+    return simrt_leave(error);
+}
+
+SIMRT_API cudaError_t cudaFreeHost(void *pointer)
+{
+    cudaError_t error = simrt_enter(SIMRT_CALL_cudaFreeHost, SIMRT_CONTEXT);
+
+    if (error == cudaSuccess && pointer != NULL)
+        error = simrt_error(simrt_driver_table.cuMemFreeHost(pointer));
+    return simrt_leave(error);
+}
+
+SIMRT_API cudaError_t cudaHostRegister(void *pointer, size_t bytes, unsigned int flags)
+{
+    const unsigned known = cudaHostRegisterPortable | cudaHostRegisterMapped |
+                           cudaHostRegisterIoMemory | cudaHostRegisterReadOnly;
+    cudaError_t error = simrt_enter(SIMRT_CALL_cudaHostRegister, SIMRT_CONTEXT);
+
+    if (error == cudaSuccess && (pointer == NULL || bytes == 0 || (flags & ~known) != 0))
+        error = cudaErrorInvalidValue;
+    if (error == cudaSuccess)
+        error = simrt_error(simrt_driver_table.cuMemHostRegister(pointer, bytes, flags));
+    return simrt_leave(error);
+}
+
+SIMRT_API cudaError_t cudaHostUnregister(void *pointer)
+{
+    cudaError_t error = simrt_enter(SIMRT_CALL_cudaHostUnregister, SIMRT_CONTEXT);
+
+    if (error == cudaSuccess)
+        error = simrt_error(simrt_driver_table.cuMemHostUnregister(pointer));
+    return simrt_leave(error);
+}
+
+SIMRT_API cudaError_t cudaHostGetDevicePointer(void **device, void *host, unsigned int flags)
+{
+    cudaError_t error = simrt_enter(SIMRT_CALL_cudaHostGetDevicePointer, SIMRT_CONTEXT);
+    CUdeviceptr found = 0;
+
+    if (error == cudaSuccess && (device == NULL || flags != 0))
+        error = cudaErrorInvalidValue;
+    if (error == cudaSuccess)
+        error = simrt_error(simrt_driver_table.cuMemHostGetDevicePointer(&found, host, flags));
+    if (error == cudaSuccess)
+        *device = (void *)(uintptr_t)found;
+    return simrt_leave(error);
+}
+
+SIMRT_API cudaError_t cudaHostGetFlags(unsigned int *flags, void *host)
+{
+    cudaError_t error = simrt_enter(SIMRT_CALL_cudaHostGetFlags, SIMRT_CONTEXT);
+    unsigned found = 0;
+
+    if (error == cudaSuccess)
+        error = flags == NULL ? cudaErrorInvalidValue
+                              : simrt_error(simrt_driver_table.cuMemHostGetFlags(&found, host));
+    if (error == cudaSuccess)
+        *flags = found;
+    return simrt_leave(error);
+}
+
+SIMRT_API cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes)
+{
+    cudaError_t error = simrt_enter(SIMRT_CALL_cudaMemGetInfo, SIMRT_CONTEXT);
+    size_t free_now = 0;
+    size_t total = 0;
+
+    if (error == cudaSuccess)
+        error = free_bytes == NULL || total_bytes == NULL
+                    ? cudaErrorInvalidValue
+                    : simrt_error(simrt_driver_table.cuMemGetInfo(&free_now, &total));
+    if (error == cudaSuccess) {
+        *free_bytes = free_now;
+        *total_bytes = total;
+    }
+    return simrt_leave(error);
+}
+
+static enum cudaMemoryType memory_type(unsigned type, unsigned managed)
+{
+    if (managed != 0)
+        return cudaMemoryTypeManaged;
+    switch (type) {
+    case CU_MEMORYTYPE_HOST:
+        return cudaMemoryTypeHost;
+    case CU_MEMORYTYPE_DEVICE:
+        return cudaMemoryTypeDevice;
+    default:
+        return cudaMemoryTypeUnregistered;
+    }
+}
+
+/* Memory CUDA knows nothing of is no error: it is unregistered host memory. */
+static cudaError_t read_attributes(struct cudaPointerAttributes *attributes, const void *pointer)
+{
+    unsigned type = 0;
+    unsigned managed = 0;
+    int ordinal = cudaInvalidDeviceId;
+    CUdeviceptr device = 0;
+    void *host = NULL;
+    CUpointer_attribute wanted[] = {
+        CU_POINTER_ATTRIBUTE_MEMORY_TYPE,    CU_POINTER_ATTRIBUTE_IS_MANAGED,
+        CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, CU_POINTER_ATTRIBUTE_DEVICE_POINTER,
+        CU_POINTER_ATTRIBUTE_HOST_POINTER,
+    };
+    void *values[] = {&type, &managed, &ordinal, &device, &host};
+    cudaError_t error;
+
+    if (attributes == NULL)
+        return cudaErrorInvalidValue;
+    error = simrt_error(simrt_driver_table.cuPointerGetAttributes(
+        sizeof(wanted) / sizeof(wanted[0]), wanted, values, device_pointer(pointer)));
+    if (error != cudaSuccess)
+        return error;
+    *attributes = (struct cudaPointerAttributes){
+        .type = memory_type(type, managed),
+        .device = ordinal,
+        .devicePointer = (void *)(uintptr_t)device,
+        .hostPointer = host,
+    };
+    if (attributes->type == cudaMemoryTypeUnregistered) {
+        attributes->device = cudaInvalidDeviceId;
+        attributes->devicePointer = NULL;
+        attributes->hostPointer = (void *)(uintptr_t)pointer;
+    }
+    return cudaSuccess;
+}
+
+SIMRT_API cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes,
+                                               const void *pointer)
+{
+    cudaError_t error = simrt_enter(SIMRT_CALL_cudaPointerGetAttributes, SIMRT_CONTEXT);
+
+    if (error == cudaSuccess)
+        error = read_attributes(attributes, pointer);
+    return simrt_leave(error);
+}
