@@ -9,7 +9,7 @@
  *     tensor |---- padding ----|-------- data --------|
  *
  * Every sum has one fixed order and no kernel uses an atomic: a run gives the same bits each time.
- * kernels.cu holds each kernel's arithmetic once, for the device and for the host. */
+ * arithmetic.cuh holds each kernel's arithmetic once, for the device and for the host. */
 #ifndef TRAIN_KERNELS_H
 #define TRAIN_KERNELS_H
 
@@ -76,9 +76,10 @@ struct dense_gradient_args {
     int in_width, out_width;
 };
 
+/* A ReLU's gradient, in place, by its input `in`. */
 struct relu_gradient_args {
-    const float *out_gradient, *in;
-    float *in_gradient;
+    const float *in;
+    float *gradient;
     int width;
 };
 

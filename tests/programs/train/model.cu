@@ -39,7 +39,9 @@ static void initialise_weight(struct model *model, enum parameter_id id, int in_
     }
     for (int i = 0; i < model->parameters[id].count; i++)
         values[i] = bound * random_float(&state);
-    CHECK(cudaMemcpy(model->parameters[id].value, values, bytes, cudaMemcpyHostToDevice));
+    CHECK(cudaMemcpyAsync(model->parameters[id].value, values, bytes, cudaMemcpyHostToDevice,
+                          stream));
+    CHECK(cudaStreamSynchronize(stream));
     free(values);
 }
 
@@ -65,11 +67,9 @@ void model_create(struct model *model, const struct options *options, cudaStream
         ALLOCATE(parameter->value, bytes_of(model, (enum parameter_id)id));
         CHECK(cudaMemsetAsync(parameter->value, 0, bytes_of(model, (enum parameter_id)id), stream));
     }
-    /* The stream is non-blocking: without this its memsets could run after the copies below. */
-    CHECK(cudaStreamSynchronize(stream));
-    initialise_weight(model, WEIGHT1, INPUT_WIDTH, options->seed);
-    initialise_weight(model, WEIGHT2, HIDDEN1_WIDTH, options->seed);
-    initialise_weight(model, WEIGHT3, HIDDEN2_WIDTH, options->seed);
+    initialise_weight(model, WEIGHT1, INPUT_WIDTH, options->seed, stream);
+    initialise_weight(model, WEIGHT2, HIDDEN1_WIDTH, options->seed, stream);
+    initialise_weight(model, WEIGHT3, HIDDEN2_WIDTH, options->seed, stream);
     if (!options->lazy_state)
         allocate_state(model, stream);
 }

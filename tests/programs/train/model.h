@@ -16,7 +16,7 @@
 #include "kernels.h"
 #include "options.h"
 
-enum { HIDDEN1_WIDTH = 32, HIDDEN2_WIDTH = 24 };
+enum { HIDDEN1_WIDTH = 32, HIDDEN2_WIDTH = 20 };
 
 enum parameter_id { TABLE, WEIGHT1, BIAS1, WEIGHT2, BIAS2, WEIGHT3, BIAS3, PARAMETERS };
 

@@ -53,16 +53,12 @@ static void relu(struct trainer *trainer, struct batch batch, int width, const f
     launch(trainer->compute, batch, relu_args{.in = in, .out = out, .width = width});
 }
 
-static void relu_gradient(struct trainer *trainer, struct batch batch, int width,
-                          const float *out_gradient, const float *in, float *in_gradient)
+/* In place: the gradient by the ReLU's output becomes the one by its input. */
+static void relu_gradient(struct trainer *trainer, struct batch batch, int width, const float *in,
+                          float *gradient)
 {
     launch(trainer->compute, batch,
-           relu_gradient_args{
-               .out_gradient = out_gradient,
-               .in = in,
-               .in_gradient = in_gradient,
-               .width = width,
-           });
+           relu_gradient_args{.in = in, .gradient = gradient, .width = width});
 }
 
 static size_t partials_bytes(const struct layer *layer)
@@ -153,7 +149,7 @@ static void backward(struct trainer *trainer, struct batch batch, struct activat
                      float *predictions_gradient, struct gradients *gradients)
 {
     float *partials3, *partials2, *partials1;
-    float *hidden2_gradient, *sum2_gradient, *hidden1_gradient, *sum1_gradient, *embedded_gradient;
+    float *hidden2_gradient, *hidden1_gradient, *embedded_gradient;
 
     ALLOCATE(partials3, partials_bytes(&layer3));
     layer_gradients(trainer, batch, &layer3, a->hidden2, predictions_gradient, partials3,
@@ -163,30 +159,26 @@ static void backward(struct trainer *trainer, struct batch batch, struct activat
     ALLOCATE(hidden2_gradient, tensor_bytes(batch, HIDDEN2_WIDTH));
     input_gradient(trainer, batch, &layer3, predictions_gradient, hidden2_gradient);
     FREE(predictions_gradient);
-    ALLOCATE(sum2_gradient, tensor_bytes(batch, HIDDEN2_WIDTH));
-    relu_gradient(trainer, batch, HIDDEN2_WIDTH, hidden2_gradient, a->sum2, sum2_gradient);
-    FREE(hidden2_gradient);
+    relu_gradient(trainer, batch, HIDDEN2_WIDTH, a->sum2, hidden2_gradient);
     FREE(a->sum2);
 
     ALLOCATE(partials2, partials_bytes(&layer2));
-    layer_gradients(trainer, batch, &layer2, a->hidden1, sum2_gradient, partials2, gradients);
+    layer_gradients(trainer, batch, &layer2, a->hidden1, hidden2_gradient, partials2, gradients);
     FREE(partials2);
     FREE(a->hidden1);
     ALLOCATE(hidden1_gradient, tensor_bytes(batch, HIDDEN1_WIDTH));
-    input_gradient(trainer, batch, &layer2, sum2_gradient, hidden1_gradient);
-    FREE(sum2_gradient);
-    ALLOCATE(sum1_gradient, tensor_bytes(batch, HIDDEN1_WIDTH));
-    relu_gradient(trainer, batch, HIDDEN1_WIDTH, hidden1_gradient, a->sum1, sum1_gradient);
-    FREE(hidden1_gradient);
+    input_gradient(trainer, batch, &layer2, hidden2_gradient, hidden1_gradient);
+    FREE(hidden2_gradient);
+    relu_gradient(trainer, batch, HIDDEN1_WIDTH, a->sum1, hidden1_gradient);
     FREE(a->sum1);
 
     ALLOCATE(partials1, partials_bytes(&layer1));
-    layer_gradients(trainer, batch, &layer1, a->embedded, sum1_gradient, partials1, gradients);
+    layer_gradients(trainer, batch, &layer1, a->embedded, hidden1_gradient, partials1, gradients);
     FREE(partials1);
     FREE(a->embedded);
     ALLOCATE(embedded_gradient, tensor_bytes(batch, INPUT_WIDTH));
-    input_gradient(trainer, batch, &layer1, sum1_gradient, embedded_gradient);
-    FREE(sum1_gradient);
+    input_gradient(trainer, batch, &layer1, hidden1_gradient, embedded_gradient);
+    FREE(hidden1_gradient);
     launch(trainer->compute, batch,
            table_gradient_args{
                .out_gradient = embedded_gradient,

@@ -63,7 +63,7 @@ static const char usage[] =
     "  --lazy-state        allocate the optimizer's state in its first step, not before\n"
     "  --eval-every N      a forward pass on a batch kept for it, every N steps\n"
     "  --short-last-batch  epochs of 16 steps, the last batch of each is shorter\n"
-    "  --wide              ten wide blocks more, each of a width of its own\n"
+    "  --wide              eight wide blocks more, each of a width of its own\n"
     "  --seed N            seed of weights, data and lengths (1)\n"
     "  --quiet             print the last line only\n"
     "  --help              print this\n"
@@ -170,10 +170,20 @@ static int take_option(struct options *options, int id, const char *value)
     case HELP:
         fputs(usage, stdout);
         return 0;
-    default: /* getopt has named the unknown option or the missing value */
-        fputs("train: expected the options that --help lists\n", stderr);
+    default:
         return 2;
     }
+}
+
+/* What getopt did not take: it stands just before optind. */
+static int reject_unknown(int id, char **argv)
+{
+    if (id == ':')
+        fprintf(stderr, "train: %s: got nothing, expected a value\n", argv[optind - 1]);
+    else
+        fprintf(stderr, "train: got \"%s\", expected an option that --help lists\n",
+                argv[optind - 1]);
+    return 2;
 }
 
 int options_parse(struct options *options, int argc, char **argv)
@@ -186,8 +196,10 @@ int options_parse(struct options *options, int argc, char **argv)
         .accumulate = 1,
         .seed = 1,
     };
-    while ((id = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
-        int status = take_option(options, id, optarg);
+    opterr = 0;
+    while ((id = getopt_long(argc, argv, ":", long_options, NULL)) != -1) {
+        int status =
+            id == '?' || id == ':' ? reject_unknown(id, argv) : take_option(options, id, optarg);
 
         if (status >= 0)
             return status;

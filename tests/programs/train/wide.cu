@@ -12,7 +12,7 @@
 #include "check.h"
 #include "trainer.h"
 
-enum { BLOCKS = 10, FOLDS = 24, FIRST_WIDTH = 40, WIDTH_STEP = 4 };
+enum { BLOCKS = 8, FOLDS = 36, FIRST_WIDTH = 50, WIDTH_STEP = 2 };
 
 enum { LAST_WIDTH = FIRST_WIDTH + (BLOCKS - 1) * WIDTH_STEP };
 
@@ -25,7 +25,8 @@ void wide_create(struct trainer *trainer)
     for (int i = 0; i < OUTPUT_WIDTH * LAST_WIDTH; i++)
         weight[i] = random_float(&state);
     ALLOCATE(trainer->wide_weight, sizeof weight);
-    CHECK(cudaMemcpy(trainer->wide_weight, weight, sizeof weight, cudaMemcpyHostToDevice));
+    CHECK(cudaMemcpyAsync(trainer->wide_weight, weight, sizeof weight, cudaMemcpyHostToDevice,
+                          trainer->compute));
     ALLOCATE(trainer->wide_bias, sizeof(float) * LAST_WIDTH);
     CHECK(
         cudaMemcpy(trainer->wide_bias, weight, sizeof(float) * LAST_WIDTH, cudaMemcpyHostToDevice));

@@ -1,0 +1,237 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The training program itself, without the cache, on the simulated GPU: test_train.py CASE BUILD. Other tests judge the
+cache by what this program prints, so first it has to be what it says."""
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+LINE = re.compile(r"^(step|evaluation) (\d+) length (\d+) loss (\d+\.\d{9}) bits ([0-9a-f]{8}) pointers ([0-9a-f]{16}) requests (\d+)$")
+DONE = re.compile(r"^done steps (\d+) requests (\d+) seconds \d+\.\d\d$")
+SMALL = ("--length", "2048")
+SETUP_REQUESTS = 21  # 7 parameters, and two tensors of optimizer state for each
+STEP_REQUESTS = 7  # gradients
+BATCH_REQUESTS = 17
+
+CASES = {}
+
+
+def case(function):
+    CASES[function.__name__] = function
+    return function
+
+
+def expect(is_true, otherwise):
+    if not is_true:
+        sys.exit(f"not so: {otherwise}")
+
+
+class Run:
+    def __init__(self, build, *arguments, status=0, **sim):
+        build = pathlib.Path(build).resolve()
+        report = pathlib.Path(tempfile.mkdtemp(prefix="train-test-")) / "report.json"
+        environment = {k: v for k, v in os.environ.items() if not k.startswith(("SIMCUDA_", "SHAPECACHE", "LD_"))}
+        environment |= {"LD_LIBRARY_PATH": str(build / "sim"), "SIMCUDA_REPORT": str(report)}
+        environment |= {"SIMCUDA_" + name: str(value) for name, value in sim.items()}
+        done = subprocess.run([str(build / "tests/programs/train"), *arguments], env=environment, capture_output=True, text=True, check=False)
+        self.stdout, self.stderr = done.stdout, done.stderr
+        expect(done.returncode == status, f"train {' '.join(arguments)}: exit status {done.returncode}: {self.stderr}")
+        lines = [m.groups() for m in map(LINE.match, self.stdout.splitlines()) if m]
+        self.steps = [line[1:] for line in lines if line[0] == "step"]
+        self.evaluations = [line[1:] for line in lines if line[0] == "evaluation"]
+        self.report = json.loads(report.read_text()) if report.exists() else None
+        last = DONE.match(self.stdout.splitlines()[-1]) if self.stdout else None
+        self.requests = int(last[2]) if last else None
+        if status == 0 and "--help" not in arguments:
+            expect(last, f"the last line is {self.stdout.splitlines()[-1:]}")
+            expect(self.report is not None, "the simulated GPU wrote no report")
+
+    def lengths(self):
+        return [int(step[1]) for step in self.steps]
+
+    def bits(self):
+        return [step[3] for step in self.steps]
+
+    def requests_of_steps(self):
+        """What each step asked for beyond the step before it; the first one's includes the set-up."""
+        totals = [0] + [int(step[5]) for step in self.steps]
+        return [after - before for before, after in zip(totals, totals[1:])]
+
+
+@case
+def losses_fall_with_every_kind_of_length(build):
+    for lengths in "fixed", "buckets:4", "random", "late-change", "rare:9":
+        losses = [float(step[2]) for step in Run(build, "--lengths", lengths, "--steps", "120").steps]
+        first, last = sum(losses[:5]) / 5, sum(losses[-5:]) / 5
+        expect(len(losses) == 120, f"{len(losses)} steps")
+        expect(last < first / 4, f"the loss went from {first:.3f} to {last:.3f} with lengths {lengths}")
+
+
+@case
+def losses_are_the_same_bits_in_every_run(build):
+    plain = Run(build, "--wide", "--accumulate", "2", "--lengths", "random", *SMALL).bits()
+    expect(len(set(plain)) > 50, "the losses hardly change")
+    for sim in {}, {"DELAY_NS": "200000"}, {"KERNEL_NS": "50000"}:
+        again = Run(build, "--wide", "--accumulate", "2", "--lengths", "random", *SMALL, **sim).bits()
+        expect(again == plain, f"another run of the same program lost the bits, with {sim}")
+
+
+@case
+def the_seed_changes_losses_and_lengths(build):
+    one, two = (Run(build, "--lengths", "random", *SMALL, "--seed", seed) for seed in "12")
+    expect(one.bits() != two.bits() and one.lengths() != two.lengths(), "seeds 1 and 2 give the same run")
+
+
+@case
+def the_simulated_gpu_finds_nothing_wrong_and_checks_every_launch(build):
+    for arguments in [], ["--wide"], ["--lengths", "random", "--accumulate", "2"], ["--eval-every", "3", "--lazy-state", "--short-last-batch"]:
+        report = Run(build, *arguments, DELAY_NS="100000").report
+        expect(sum(report["violations"].values()) == 0, f"violations {report['violations']} with {arguments}")
+        expect(report["unchecked"] == 0, f"{report['unchecked']} unchecked launches with {arguments}")
+        expect(not report["unsupported"], f"not supported: {report['unsupported']}")
+        expect(report["live"] == 0, f"{report['live']} bytes were never freed")
+
+
+@case
+def a_step_allocates_and_frees_each_of_its_tensors(build):
+    requests = Run(build).requests_of_steps()
+    expect(requests[0] == SETUP_REQUESTS + STEP_REQUESTS + BATCH_REQUESTS, f"the first step ends after {requests[0]} requests")
+    expect(set(requests[1:]) == {STEP_REQUESTS + BATCH_REQUESTS}, f"steps make {set(requests[1:])} requests")
+
+
+@case
+def fixed_lengths_stay(build):
+    expect(set(Run(build).lengths()) == {49152}, "the default length is not 49152")
+    expect(set(Run(build, "--length", "2000").lengths()) == {2000}, "--length 2000 gives another one")
+
+
+@case
+def buckets_are_as_many_as_asked_for(build):
+    for count in 1, 5:
+        lengths = set(Run(build, "--lengths", f"buckets:{count}", *SMALL).lengths())
+        expect(len(lengths) == count and max(lengths) == 2048 and min(lengths) > 1024, f"{count} buckets are {sorted(lengths)}")
+
+
+@case
+def random_lengths_never_repeat(build):
+    lengths = Run(build, "--lengths", "random", "--steps", "600", *SMALL).lengths()
+    expect(len(set(lengths)) == 600, f"{len(set(lengths))} lengths in 600 steps")
+    expect(1024 <= min(lengths) and max(lengths) <= 3072, f"they go from {min(lengths)} to {max(lengths)}")
+
+
+@case
+def late_change_is_fixed_for_40_steps_and_random_from_there_on(build):
+    lengths = Run(build, "--lengths", "late-change", *SMALL).lengths()
+    expect(set(lengths[:40]) == {2048}, f"the first 40 are {lengths[:40]}")
+    expect(len(set(lengths[40:] + [2048])) == 21, f"the rest is {lengths[40:]}")
+
+
+@case
+def rare_lengths_come_once_in_so_many_steps(build):
+    lengths = Run(build, "--lengths", "rare:7", *SMALL).lengths()
+    new = [i for i, length in enumerate(lengths) if length != 2048]
+    expect(new == list(range(7, 60, 7)), f"other lengths came in steps {new}")
+    expect(len({lengths[i] for i in new}) == len(new), "a rare length came twice")
+
+
+@case
+def accumulation_runs_its_micro_batches_in_one_step(build):
+    run = Run(build, "--accumulate", "4", *SMALL)
+    expect(set(run.requests_of_steps()[1:]) == {STEP_REQUESTS + 4 * BATCH_REQUESTS}, f"steps make {set(run.requests_of_steps()[1:])} requests")
+    expect(run.bits() != Run(build, *SMALL).bits(), "it changes no loss")
+
+
+@case
+def lazy_state_is_allocated_in_the_first_optimizer_step(build):
+    eager, lazy = Run(build), Run(build, "--lazy-state")
+    expect(lazy.bits() == eager.bits(), "it changes the losses")
+    expect(lazy.requests == eager.requests, "it changes the number of requests")
+    expect(lazy.steps[0][4] != eager.steps[0][4], "the first step's own allocations are the same")
+
+
+@case
+def evaluation_has_buffers_of_its_own_and_changes_no_loss(build):
+    plain, run = Run(build, *SMALL), Run(build, "--eval-every", "5", *SMALL)
+    expect(run.bits() == plain.bits(), "it changes the losses")
+    expect([int(e[0]) for e in run.evaluations] == list(range(4, 60, 5)), f"evaluations after steps {[e[0] for e in run.evaluations]}")
+    expect({int(e[1]) for e in run.evaluations} == {1536}, "its length is not three quarters")
+    expect(run.requests == plain.requests + 12 * 7, f"{run.requests - plain.requests} requests more for 12 evaluations")
+
+
+@case
+def the_last_batch_of_an_epoch_is_shorter_by_the_same_length(build):
+    lengths = Run(build, "--short-last-batch", *SMALL).lengths()
+    expect([i for i, length in enumerate(lengths) if length != 2048] == [15, 31, 47], f"{lengths}")
+    expect({lengths[i] for i in (15, 31, 47)} == {1280}, f"{lengths}")
+
+
+@case
+def wide_asks_for_more_than_twice_its_peak(build):
+    samples = pathlib.Path(tempfile.mkdtemp(prefix="train-test-")) / "samples.csv"
+    run = Run(build, "--wide", "--steps", "4", SAMPLES=str(samples))
+    header, *rows = [line.split(",") for line in samples.read_text().splitlines()]
+    sizes = {int(row[header.index("bytes")]) for row in rows if row[header.index("op")] == "malloc"}
+    peak = max(int(row[header.index("live_mapped")]) for row in rows)
+    most = most_of_each_size(rows, header, sizes)
+    expect(set(run.requests_of_steps()[1:]) == {STEP_REQUESTS + BATCH_REQUESTS + 8 * 37}, f"{run.requests_of_steps()}")
+    expect(sum(most.values()) > 2 * peak, f"every size kept is {sum(most.values())} bytes, the peak {peak}")
+
+
+def most_of_each_size(rows, header, sizes):
+    """Bytes that a cache of every size would keep: of each, as many buffers as were ever live at once."""
+    live, most = dict.fromkeys(sizes, 0), dict.fromkeys(sizes, 0)
+    for row in rows:
+        size = int(row[header.index("bytes")])
+        live[size] += 1 if row[header.index("op")] == "malloc" else -1
+        most[size] = max(most[size], live[size])
+    return {size: size * count for size, count in most.items()}
+
+
+@case
+def quiet_prints_the_last_line_only(build):
+    expect(len(Run(build, "--quiet", "--eval-every", "7", *SMALL).stdout.splitlines()) == 1, "there is more")
+
+
+@case
+def help_says_every_option(build):
+    text = Run(build, "--help").stdout
+    for name in "steps length lengths accumulate lazy-state eval-every short-last-batch wide seed quiet".split():
+        expect(f"--{name} " in text, f"no --{name}")
+
+
+@case
+def bad_input_exits_2_with_the_value_and_what_was_expected(build):
+    for arguments, value in [
+        (["--steps", "0"], '"0"'), (["--steps", "-3"], '"-3"'), (["--steps", "ten"], '"ten"'), (["--steps", ""], '""'),
+        (["--steps", "99999999999999999999"], '"99999999999999999999"'), (["--length", "63"], '"63"'), (["--length", "1e4"], '"1e4"'),
+        (["--lengths", "sometimes"], '"sometimes"'), (["--lengths", "buckets:0"], '"buckets:0"'), (["--lengths", "rare"], '"rare"'),
+        (["--lengths", "rare:"], '"rare:"'), (["--lengths", "buckets:100", "--length", "128"], "100"), (["--accumulate", "2x"], '"2x"'),
+        (["--eval-every", "0"], '"0"'), (["--seed", "-1"], '"-1"'), (["--seed", "18446744073709551616"], '"18446744073709551616"'),
+        (["--lengths", "random", "--length", "64", "--steps", "100"], "100"), (["stray"], '"stray"'), (["--no-such"], "--no-such"), (["--steps"], "--steps"),
+    ]:
+        run = Run(build, *arguments, status=2)
+        expect(value in run.stderr and "expected" in run.stderr, f"train {arguments} says: {run.stderr}")
+        expect(run.stdout == "", f"train {arguments} prints: {run.stdout}")
+
+
+@case
+def out_of_memory_exits_1_with_the_call_and_its_place(build):
+    run = Run(build, status=1, MEMORY="40MiB")
+    expect(re.search(r"^train: \w+\.cu:\d+: cudaMalloc\(.*\): out of memory$", run.stderr, re.M), f"it says: {run.stderr}")
+
+
+@case
+def the_program_does_not_know_the_cache(build):
+    program = (pathlib.Path(build) / "tests/programs/train").read_bytes().lower()
+    expect(b"cudamalloc" in program, "this is not the program")
+    for path in pathlib.Path(__file__).with_name("train").iterdir():
+        expect("shapecache" not in path.read_text().lower(), f"{path.name} names the cache")
+
+
+if __name__ == "__main__":
+    CASES[sys.argv[1]](sys.argv[2])
