@@ -26,7 +26,7 @@ static void allocate_state(struct model *model, cudaStream_t stream)
 
 /* Uniform weights of the variance that keeps a ReLU layer's (He et al., 2015). */
 static void initialise_weight(struct model *model, enum parameter_id id, int in_width,
-                              uint64_t seed)
+                              uint64_t seed, cudaStream_t stream)
 {
     size_t bytes = bytes_of(model, id);
     uint64_t state = random_seed(seed, RANDOM_WEIGHTS, (uint64_t)id);
