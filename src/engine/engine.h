@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT
- * engine.h - the one place where requests, the cache, the driver and the log meet; all that hooks/ knows.
+ * engine.h - the one place where requests, the cache, the driver and the log meet; all that hooks/
+ * knows.
  *
- * State: one per process (settings, log, call sites), one per device (a cache and its lock), one per thread
- * (the caller's note, a re-entry flag). Everything starts at the first allocation: a process that never
- * allocates GPU memory gets no file, no thread, no output. There is no thread of ours.
+ * State: one per process (settings, log, call sites), one per device (a cache and its lock), one
+ * per thread (the caller's note, a re-entry flag). Everything starts at the first allocation: a
+ * process that never allocates GPU memory gets no file, no thread, no output. There is no thread of
+ * ours.
  *
- * Locks: one per device, held for table work only, never across a driver call, a write or a wait. The log's
- * lock is taken before a device's (to collect its pending lines in order), never after.
+ * Locks: one per device, held for table work only, never across a driver call, a write or a wait.
+ * The log's lock is taken before a device's (to collect its pending lines in order), never after.
  *
  * Fail open: whatever goes wrong in here, the driver's call is made and its answer returned.
  *
- * Fork: a page that the kernel wipes in a child tells it apart; every entry looks at it before any lock, and
- * a child passes everything through, writes nothing, and says nothing at its end. */
+ * Fork: a page that the kernel wipes in a child tells it apart; every entry looks at it before any
+ * lock, and a child passes everything through, writes nothing, and says nothing at its end. */
 #ifndef SC_ENGINE_ENGINE_H
 #define SC_ENGINE_ENGINE_H
 
@@ -21,20 +23,28 @@
 #include <stdint.h>
 
 /* Ways a program reached the driver, for the log. */
-typedef enum sc_door { SC_DOOR_ELF, SC_DOOR_DLSYM, SC_DOOR_RESOLVER, SC_DOOR_RUNTIME, SC_DOOR_COUNT } sc_door;
+typedef enum sc_door {
+    SC_DOOR_ELF,
+    SC_DOOR_DLSYM,
+    SC_DOOR_RESOLVER,
+    SC_DOOR_RUNTIME,
+    SC_DOOR_COUNT
+} sc_door;
 
 /* What the engine needs of its surroundings. All pointers stay valid for the process's life. */
 typedef struct sc_engine_host {
     const sc_driver *driver;
-    /* Text "object+0xoffset" of a code address; false: unknown. May allocate; called without locks. */
+    /* Text "object+0xoffset" of a code address; false: unknown. May allocate; called without locks.
+     */
     bool (*site_text)(const void *address, char *out, size_t bytes);
 } sc_engine_host;
 
 /* Idempotent and thread-safe; the first caller's table counts. Reads nothing and starts nothing. */
 void sc_engine_attach(const sc_engine_host *host);
 
-/* The two calls the cache serves: CUresult out. `caller` is the return address of the hook, used when no note
- * was left. Safe before attach is complete only in the sense that hooks must not call them then. */
+/* The two calls the cache serves: CUresult out. `caller` is the return address of the hook, used
+ * when no note was left. Safe before attach is complete only in the sense that hooks must not call
+ * them then. */
 int sc_engine_alloc(sc_address *address, size_t bytes, const void *caller);
 int sc_engine_free(sc_address address);
 
@@ -45,7 +55,8 @@ bool sc_engine_is_inside(void);
 void sc_engine_note(const void *caller);
 /* Takes the note back; true when a driver allocation had consumed it. */
 bool sc_engine_note_end(void);
-/* A door that bypasses us is proven: one warning in the log and on stderr, and from then on only observe. */
+/* A door that bypasses us is proven: one warning in the log and on stderr, and from then on only
+ * observe. */
 void sc_engine_bypassed(const char *how);
 void sc_engine_door(sc_door door);
 
@@ -59,12 +70,13 @@ void sc_engine_result(int result);
 /* Call before the driver's own call: forget what dies with the context. */
 void sc_engine_context_ends(sc_context context);
 /* Call after it succeeded. */
-void sc_engine_exported(sc_address inside); /* IPC, dma-buf, tokens: really freed when its time comes */
+void sc_engine_exported(
+    sc_address inside); /* IPC, dma-buf, tokens: really freed when its time comes */
 void sc_engine_freed_elsewhere(sc_address address); /* cuMemFreeAsync of one of our blocks */
 void sc_engine_peer_enabled(void); /* parked frees wait for every context from now on */
 
-/* Another allocator's call just answered out of memory: gives back everything idle on the current device; true
- * when something was, and one retry makes sense. */
+/* Another allocator's call just answered out of memory: gives back everything idle on the current
+ * device; true when something was, and one retry makes sense. */
 bool sc_engine_make_room(void);
 
 /* shapecache_step(). -1: the current device. Returns a shapecache_status. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * record.h - builds one line of the log (JSON Lines) from the fields of record.def.
  *
- * A record is begun, gets fields and is ended; the line is either whole or, when the buffer is full,
- * taken back entirely, so that a log never holds half a record. Integers stay integers. The caller owns
- * the text and locks it. */
+ * A record is begun, gets fields and is ended; the line is either whole or, when the buffer is
+ * full, taken back entirely, so that a log never holds half a record. Integers stay integers. The
+ * caller owns the text and locks it. */
 #ifndef SC_LOG_RECORD_H
 #define SC_LOG_RECORD_H
 
@@ -33,6 +33,7 @@ typedef struct sc_record {
 
 sc_record sc_record_begin(sc_text *text, sc_event event, uint64_t t_ns);
 void sc_record_u64(sc_record *record, sc_field field, uint64_t value);
+/* NULL: the field does not apply and is absent. */
 void sc_record_string(sc_record *record, sc_field field, const char *value);
 /* The field's name and colon; the caller appends well-formed JSON to record->text. */
 void sc_record_raw(sc_record *record, sc_field field);

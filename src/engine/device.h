@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT
+ * device.h - one record per device that has allocated, and the table of contexts that leads to it.
+ *
+ * A record is made at the device's first allocation, published once and never destroyed, so that a
+ * pointer to it stays good; its lock guards its cache and its journal. Contexts come and go: the
+ * table has a lock of its own, and a generation, bumped when a context ends, tells each thread that
+ * what it remembers of its current context may be stale (the driver hands out the same handle
+ * again). */
+#ifndef SC_ENGINE_DEVICE_H
+#define SC_ENGINE_DEVICE_H
+
+#include "cache/cache.h"
+#include "engine/journal.h"
+#include <pthread.h>
+
+enum { SC_DEVICE_MOST = 64, SC_CONTEXT_MOST = 256 };
+
+typedef struct sc_device {
+    int ordinal;
+    pthread_mutex_t lock;
+    sc_cache *cache;
+    sc_journal journal;
+} sc_device;
+
+/* The record of the current context's device, made where there is none yet; that context in
+ * *context. NULL: no context is current, the driver would not say, or out of memory. One driver
+ * call when this thread has asked in the same context before. Without locks. */
+sc_device *sc_device_current(sc_context *context);
+/* The same, but never makes one. */
+sc_device *sc_device_current_known(sc_context *context);
+
+sc_device *sc_device_by_ordinal(int ordinal); /* NULL: has not allocated */
+sc_device *sc_device_of_context(sc_context context);
+
+/* Every device, in order: for (d = sc_device_next(NULL); d; d = sc_device_next(d)) */
+sc_device *sc_device_next(const sc_device *device);
+
+/* The context is about to end: its device's cache forgets what dies with it. */
+void sc_device_context_ends(sc_context context);
+
+/* Contexts that have allocated, at most `most` of them, into `contexts`. */
+unsigned sc_device_contexts(sc_context *contexts, unsigned most);
+
+/* Every device there is, and those to come, are OFF for `reason`; the first reason counts. */
+void sc_device_close_all(sc_reason reason);
+
+#endif

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/engine.h"
+#include "engine/device.h"
+#include "engine/logbook.h"
+#include "engine/process.h"
+#include "engine/release.h"
+#include "engine/serve.h"
+#include "engine/summary.h"
+#include "engine/thread.h"
+#include "shapecache/shapecache.h"
+#include <errno.h>
+#include <stdlib.h>
+
+void sc_engine_attach(const sc_engine_host *host)
+{
+    const sc_engine_host *none = NULL;
+
+    (void)atomic_compare_exchange_strong(&sc_process_self.host, &none, host);
+}
+
+/* What every entry begins with. False: pass through. On true this thread is inside until leave(),
+ * and what happens in here must not show in errno. */
+static bool enter(int *saved_errno)
+{
+    if (sc_thread_self.is_inside || !sc_process_is_on())
+        return false;
+    sc_thread_self.is_inside = true;
+    *saved_errno = errno;
+    return true;
+}
+
+static void leave(int saved_errno)
+{
+    errno = saved_errno;
+    sc_thread_self.is_inside = false;
+}
+
+/* The first allocation starts the cache. */
+static void start_if_idle(void)
+{
+    sc_process *process = &sc_process_self;
+    int saved_errno = errno;
+
+    if (atomic_load_explicit(&process->stage, memory_order_relaxed) != SC_STAGE_IDLE ||
+        sc_thread_self.is_inside)
+        return;
+    sc_thread_self.is_inside = true;
+    sc_process_start();
+    leave(saved_errno);
+}
+
+int sc_engine_alloc(sc_address *address, size_t bytes, const void *caller)
+{
+    sc_thread *thread = &sc_thread_self;
+    int saved_errno;
+
+    if (thread->note) {
+        caller = thread->note;
+        thread->note = NULL;
+        thread->is_note_consumed = true;
+    }
+    if (!address || bytes == 0)
+        return sc_process_driver()->mem_alloc(address, bytes);
+    start_if_idle();
+    if (!enter(&saved_errno))
+        return sc_process_driver()->mem_alloc(address, bytes);
+    int result = sc_serve_alloc(address, bytes, caller);
+
+    leave(saved_errno);
+    return result;
+}
+
+int sc_engine_free(sc_address address)
+{
+    int saved_errno;
+
+    if (!address || !enter(&saved_errno))
+        return sc_process_driver()->mem_free(address);
+    int result = sc_serve_free(address);
+
+    leave(saved_errno);
+    return result;
+}
+
+bool sc_engine_is_inside(void)
+{
+    return sc_thread_self.is_inside;
+}
+
+void sc_engine_note(const void *caller)
+{
+    sc_thread_self.note = caller;
+    sc_thread_self.is_note_consumed = false;
+}
+
+bool sc_engine_note_end(void)
+{
+    bool was_consumed = sc_thread_self.is_note_consumed;
+
+    sc_thread_self.note = NULL;
+    sc_thread_self.is_note_consumed = false;
+    return was_consumed;
+}
+
+/* Called by hooks, and from inside when the driver answers with an address that is held. */
+void sc_engine_bypassed(const char *how)
+{
+    char bytes[512];
+    sc_text text = sc_text_over(bytes, sizeof bytes);
+
+    if (!sc_thread_self.is_inside)
+        start_if_idle(); /* memory was allocated, if not through us */
+    if (!sc_process_is_on() || atomic_exchange(&sc_process_self.is_passing, true))
+        return;
+    sc_text_string(&text, how);
+    sc_text_string(&text,
+                   ": something allocates or frees behind the cache, which only observes from "
+                   "now on");
+    sc_logbook_warn(sc_text_terminate(&text));
+}
+
+void sc_engine_door(sc_door door)
+{
+    unsigned bit = 1u << door;
+
+    if (!(atomic_load_explicit(&sc_process_self.doors, memory_order_relaxed) & bit))
+        atomic_fetch_or(&sc_process_self.doors, bit);
+}
+
+void sc_engine_capture_begin(void)
+{
+    atomic_fetch_add(&sc_process_self.captures, 1);
+}
+
+void sc_engine_capture_end(void)
+{
+    unsigned open = atomic_load(&sc_process_self.captures);
+
+    /* the end of a capture whose beginning went by another door must not wrap the count */
+    while (open && !atomic_compare_exchange_weak(&sc_process_self.captures, &open, open - 1))
+        continue;
+}
+
+/* Errors after which every call in the context answers the same: what cuda.h calls an inconsistent
+ * state that only a new process ends, device asserts, and memory or links that are broken. */
+static bool is_sticky(int result)
+{
+    switch (result) {
+    case 214: /* ECC_UNCORRECTABLE */
+    case 220: /* NVLINK_UNCORRECTABLE */
+    case 226: /* CONTAINED */
+    case 700: /* ILLEGAL_ADDRESS */
+    case 702: /* LAUNCH_TIMEOUT */
+    case 710: /* ASSERT */
+    case 714: /* HARDWARE_STACK_ERROR */
+    case 715: /* ILLEGAL_INSTRUCTION */
+    case 716: /* MISALIGNED_ADDRESS */
+    case 717: /* INVALID_ADDRESS_SPACE */
+    case 718: /* INVALID_PC */
+    case 719: /* LAUNCH_FAILED */
+    case 721: /* TENSOR_MEMORY_LEAK */
+    case 810: /* MPS_CLIENT_TERMINATED */
+    case 911: /* EXTERNAL_DEVICE */
+        return true;
+    default:
+        return false;
+    }
+}
+
+void sc_engine_result(int result)
+{
+    int saved_errno = errno;
+
+    if (result == SC_CUDA_SUCCESS || !is_sticky(result) || !sc_process_is_on())
+        return;
+    sc_device_close_all(SC_REASON_STICKY_ERROR);
+    if (!sc_process_is_capturing())
+        sc_logbook_flush(); /* such programs tend to end soon */
+    errno = saved_errno;
+}
+
+void sc_engine_context_ends(sc_context context)
+{
+    if (sc_process_is_on())
+        sc_device_context_ends(context);
+}
+
+void sc_engine_exported(sc_address inside)
+{
+    sc_address base = inside;
+    size_t bytes;
+    int saved_errno;
+
+    if (!enter(&saved_errno))
+        return;
+    if (sc_process_driver()->mem_range(&base, &bytes, inside) != SC_CUDA_SUCCESS)
+        base = inside;
+    for (sc_device *device = sc_device_next(NULL); device; device = sc_device_next(device)) {
+        sc_lock(&device->lock);
+        sc_cache_export(device->cache, base);
+        sc_unlock(&device->lock);
+    }
+    leave(saved_errno);
+}
+
+void sc_engine_freed_elsewhere(sc_address address)
+{
+    if (!sc_process_is_on())
+        return;
+    for (sc_device *device = sc_device_next(NULL); device; device = sc_device_next(device)) {
+        sc_lock(&device->lock);
+        sc_cache_forget(device->cache, address);
+        sc_unlock(&device->lock);
+    }
+}
+
+void sc_engine_peer_enabled(void)
+{
+    atomic_store_explicit(&sc_process_self.is_peered, true, memory_order_release);
+}
+
+bool sc_engine_make_room(void)
+{
+    int saved_errno;
+
+    if (!enter(&saved_errno))
+        return false;
+    bool has_room = sc_serve_make_room();
+
+    leave(saved_errno);
+    return has_room;
+}
+
+static int end_step(int ordinal)
+{
+    sc_context context = 0;
+    sc_device *device;
+
+    if (ordinal == -1) {
+        device = sc_device_current_known(&context);
+        if (!context)
+            return SHAPECACHE_EDEVICE;
+    } else {
+        if (ordinal < 0 || ordinal >= SC_DEVICE_MOST)
+            return SHAPECACHE_EDEVICE;
+        device = sc_device_by_ordinal(ordinal);
+    }
+    if (!device)
+        return SHAPECACHE_EOFF;
+    sc_lock(&device->lock);
+    sc_cache_step_end(device->cache);
+    sc_unlock(&device->lock);
+    sc_serve_settle(device);
+    return SHAPECACHE_OK;
+}
+
+int sc_engine_step(int device)
+{
+    int saved_errno;
+
+    if (!enter(&saved_errno))
+        return SHAPECACHE_EOFF;
+    int status = end_step(device);
+
+    leave(saved_errno);
+    return status;
+}
+
+static void warn_of_dropped(void)
+{
+    char bytes[128];
+    sc_text text = sc_text_over(bytes, sizeof bytes);
+    uint64_t rows = 0;
+
+    for (sc_device *device = sc_device_next(NULL); device; device = sc_device_next(device)) {
+        sc_lock(&device->lock);
+        rows += device->journal.outbox.dropped;
+        sc_unlock(&device->lock);
+    }
+    if (!rows)
+        return;
+    sc_text_u64(&text, rows);
+    sc_text_string(&text,
+                   " records came faster than they could be written and are missing in the log");
+    sc_logbook_warn(sc_text_terminate(&text));
+}
+
+void sc_engine_finish(void)
+{
+    static sc_cache_totals totals[SC_DEVICE_MOST]; /* finish runs once; stacks may be small */
+    unsigned count = 0;
+
+    /* inside: exit() was called from a signal handler while this thread may hold a lock of ours */
+    if (sc_thread_self.is_inside || !sc_process_end())
+        return;
+    sc_logbook_flush_all();
+    warn_of_dropped();
+    for (sc_device *device = sc_device_next(NULL); device; device = sc_device_next(device)) {
+        sc_lock(&device->lock);
+        sc_cache_read_totals(device->cache, &totals[count]);
+        sc_journal_end(&device->journal, &totals[count]);
+        sc_unlock(&device->lock);
+        count++;
+    }
+    sc_logbook_flush();
+    if (sc_process_self.options.summary == SC_SUMMARY_LINE)
+        sc_summary_say(totals, count);
+}

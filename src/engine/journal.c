@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/journal.h"
+#include "engine/logbook.h"
+#include "engine/process.h"
+#include "engine/site.h"
+
+enum { OUTBOX_BYTES = 128 << 10 };
+enum { SECOND = 1000000000 };
+
+/* The fields every record of a device has. */
+static sc_record begin(sc_journal *journal, sc_event event, bool must_keep)
+{
+    sc_record record = sc_outbox_begin(&journal->outbox, event, sc_logbook_now(), must_keep);
+
+    sc_record_u64(&record, SC_F_STEP, journal->step);
+    sc_record_u64(&record, SC_F_DEV, (uint64_t)journal->device);
+    return record;
+}
+
+static void name_site(sc_record *record, uint32_t site)
+{
+    const char *text = sc_site_text(site);
+
+    if (!text)
+        return;
+    sc_logbook_site(site);
+    sc_record_string(record, SC_F_SITE, text);
+}
+
+static void notice_cause(sc_text *text, const sc_phase_change *change)
+{
+    static const char *const meanings[SC_REASON_COUNT] = {
+#define REASON(symbol, word, meaning) meaning,
+#include "cache/phase.def"
+    };
+    const sc_shape_row *shape = change->shape;
+
+    if (change->reason != SC_REASON_NEW_SHAPE || !shape) {
+        sc_text_string(text, meanings[change->reason]);
+        return;
+    }
+    sc_text_string(text, "new shape ");
+    sc_text_size(text, shape->bytes);
+    if (sc_site_text(shape->site)) {
+        sc_text_string(text, " from ");
+        sc_text_string(text, sc_site_text(shape->site));
+    }
+}
+
+/* fallback at step 40: new shape 8.03 MiB from train+0x1a2b; 61.5 MiB idle goes back (log PATH) */
+static void notice(sc_journal *journal, const sc_phase_change *change)
+{
+    sc_text *text = &journal->notices;
+    size_t start = text->used;
+
+    sc_text_string(text, sc_phase_word(change->to));
+    sc_text_string(text, " at step ");
+    sc_text_u64(text, change->step);
+    sc_text_string(text, ": ");
+    notice_cause(text, change);
+    if (change->to == SC_PHASE_FIXED) {
+        sc_text_string(text, ", set of ");
+        sc_text_u64(text, change->set_size);
+    } else if (change->idle_released) {
+        sc_text_string(text, "; ");
+        sc_text_size(text, change->idle_released);
+        sc_text_string(text, " idle goes back");
+    }
+    if (journal->device > 0) {
+        sc_text_string(text, "; device ");
+        sc_text_u64(text, (uint64_t)journal->device);
+    }
+    if (sc_logbook_path()) {
+        sc_text_string(text, " (log ");
+        sc_text_string(text, sc_logbook_path());
+        sc_text_char(text, ')');
+    }
+    sc_text_char(text, '\0');
+    if (text->is_full) { /* one long path is cut; a second line waits for the next flush in vain */
+        text->is_full = false;
+        text->at[text->used - 1] = '\0';
+        if (start)
+            text->used = start;
+    }
+}
+
+static void on_phase(void *self, const sc_phase_change *change)
+{
+    sc_journal *journal = self;
+    bool was_noticed = journal->is_noticed[change->to];
+
+    journal->is_noticed[change->to] = true;
+    if (!was_noticed)
+        notice(journal, change);
+    if (!sc_logbook_is_open())
+        return;
+    journal->is_walk_due = true;
+    sc_record record = begin(journal, SC_EV_PHASE, true);
+
+    sc_record_string(&record, SC_F_FROM, sc_phase_word(change->from));
+    sc_record_string(&record, SC_F_TO, sc_phase_word(change->to));
+    sc_record_string(&record, SC_F_REASON, sc_reason_word(change->reason));
+    if (change->shape) {
+        sc_record_u64(&record, SC_F_SHAPE, change->shape->id);
+        sc_record_u64(&record, SC_F_BYTES, change->shape->bytes);
+        name_site(&record, change->shape->site);
+    }
+    sc_record_u64(&record, SC_F_SET_SIZE, change->set_size);
+    sc_record_string(&record, SC_F_STEP_SOURCE, journal->is_inferred ? "live" : "api");
+    sc_record_u64(&record, SC_F_IDLE_RELEASED, change->idle_released);
+    sc_outbox_end(&journal->outbox, &record, true);
+}
+
+static void tally_fields(sc_record *record, const sc_tally *tally)
+{
+    sc_record_u64(record, SC_F_REQUESTS, tally->requests);
+    sc_record_u64(record, SC_F_HITS, tally->hits);
+    sc_record_u64(record, SC_F_MISSES, tally->misses);
+    sc_record_u64(record, SC_F_BYPASSED, tally->bypassed);
+    sc_record_u64(record, SC_F_EVICTED, tally->evicted);
+    sc_record_u64(record, SC_F_LIVE_PEAK, tally->live_peak);
+    sc_record_u64(record, SC_F_HELD_PEAK, tally->held_peak);
+    sc_record_u64(record, SC_F_DRIVER_ALLOCS, tally->driver_allocs);
+    sc_record_u64(record, SC_F_DRIVER_FREES, tally->driver_frees);
+    sc_record_u64(record, SC_F_MALLOC_FREES, tally->malloc_frees);
+    sc_record_u64(record, SC_F_DRIVER_NS, tally->driver_ns);
+    sc_record_u64(record, SC_F_WAIT_NS, tally->wait_ns);
+    sc_record_u64(record, SC_F_HIT_NS, tally->hit_ns);
+    sc_record_u64(record, SC_F_SAMPLED, tally->sampled);
+}
+
+static void step_record(sc_journal *journal, const sc_step_row *row, uint64_t now)
+{
+    sc_record record = sc_outbox_begin(&journal->outbox, SC_EV_STEP, now, false);
+
+    sc_record_u64(&record, SC_F_STEP, row->step);
+    sc_record_u64(&record, SC_F_DEV, (uint64_t)journal->device);
+    sc_record_u64(&record, SC_F_DUR, now - journal->step_began);
+    sc_record_string(&record, SC_F_PHASE, sc_phase_word(row->phase));
+    sc_record_u64(&record, SC_F_LIVE, row->live);
+    sc_record_u64(&record, SC_F_IDLE, row->idle);
+    tally_fields(&record, &row->tally);
+    if (journal->driver_free)
+        sc_record_u64(&record, SC_F_DRIVER_FREE, journal->driver_free);
+    journal->driver_free = 0;
+    sc_outbox_end(&journal->outbox, &record, false);
+    journal->outbox.is_due = true; /* what the kernel has survives SIGKILL */
+}
+
+static void on_step(void *self, const sc_step_row *row)
+{
+    sc_journal *journal = self;
+    uint64_t now = sc_logbook_now();
+
+    journal->is_inferred = row->is_inferred;
+    if (sc_logbook_is_open()) {
+        if (sc_process_self.options.log_level >= SC_LEVEL_STEP &&
+            row->step % sc_logbook_every() == 0)
+            step_record(journal, row, now);
+    }
+    journal->step = row->step + 1;
+    if ((journal->step & row->step) == 0 && sc_logbook_is_open())
+        journal->is_walk_due = true; /* 2^k steps */
+    journal->step_began = now;
+}
+
+static void shape_fields(sc_record *record, const sc_shape_row *row)
+{
+    sc_record_u64(record, SC_F_ID, row->id);
+    sc_record_u64(record, SC_F_BYTES, row->bytes);
+    name_site(record, row->site);
+    sc_record_u64(record, SC_F_REQUESTS, row->requests);
+    sc_record_u64(record, SC_F_HITS, row->hits);
+    sc_record_u64(record, SC_F_MISSES, row->misses);
+    sc_record_u64(record, SC_F_EVICTED, row->evicted);
+    sc_record_u64(record, SC_F_LIVE, row->live);
+    sc_record_u64(record, SC_F_IDLE, row->idle);
+    sc_record_u64(record, SC_F_HIGH, row->high);
+    sc_record_u64(record, SC_F_BYTES_HIGH, row->bytes_high);
+    sc_record_u64(record, SC_F_FIRST_STEP, row->first_step);
+    sc_record_u64(record, SC_F_LAST_STEP, row->last_step);
+    if (row->allocations)
+        sc_record_u64(record, SC_F_MISS_NS_AVG, row->miss_ns / row->allocations);
+}
+
+static void on_shape(void *self, const sc_shape_row *row)
+{
+    sc_journal *journal = self;
+
+    if (!sc_logbook_is_open())
+        return;
+    sc_record record = begin(journal, SC_EV_SHAPE, false);
+
+    shape_fields(&record, row);
+    sc_outbox_end(&journal->outbox, &record, false);
+}
+
+bool sc_journal_shape(sc_journal *journal, sc_text *text, const sc_shape_row *row)
+{
+    sc_record record = sc_record_begin(text, SC_EV_SHAPE, sc_logbook_now());
+
+    sc_record_u64(&record, SC_F_STEP, journal->step);
+    sc_record_u64(&record, SC_F_DEV, (uint64_t)journal->device);
+    shape_fields(&record, row);
+    return sc_record_end(&record);
+}
+
+bool sc_journal_init(sc_journal *journal, int device)
+{
+    *journal = (sc_journal){.device = device, .step_began = sc_logbook_now()};
+    journal->is_inferred = sc_process_self.options.step == SC_STEP_AUTO;
+    journal->is_noticed[SC_PHASE_WARMUP] = true; /* where everything starts is no news */
+    journal->notices = sc_text_over(journal->notice_bytes, sizeof journal->notice_bytes);
+    return sc_outbox_init(&journal->outbox, OUTBOX_BYTES);
+}
+
+void sc_journal_release(sc_journal *journal)
+{
+    sc_outbox_release(&journal->outbox);
+}
+
+sc_cache_observer sc_journal_observer(sc_journal *journal)
+{
+    return (sc_cache_observer){
+        .self = journal, .phase = on_phase, .step = on_step, .shape = on_shape};
+}
+
+bool sc_journal_wants_events(void)
+{
+    return sc_process_self.options.log_level == SC_LEVEL_EVENT && sc_logbook_is_open();
+}
+
+static void address_field(sc_record *record, sc_address address)
+{
+    sc_record_raw(record, SC_F_ADDRESS);
+    sc_text_string(record->text, "\"0x");
+    sc_text_hex(record->text, address);
+    sc_text_char(record->text, '"');
+}
+
+void sc_journal_alloc(sc_journal *journal, const sc_allocation *allocation)
+{
+    if (!sc_journal_wants_events() || journal->step % sc_logbook_every() != 0)
+        return;
+    sc_record record = begin(journal, SC_EV_ALLOC, false);
+
+    address_field(&record, allocation->address);
+    sc_record_u64(&record, SC_F_BYTES, allocation->bytes);
+    if (allocation->shape)
+        sc_record_u64(&record, SC_F_SHAPE, *allocation->shape);
+    name_site(&record, allocation->site);
+    sc_record_u64(&record, SC_F_HIT, allocation->is_hit);
+    sc_outbox_end(&journal->outbox, &record, false);
+}
+
+void sc_journal_free(sc_journal *journal, sc_address address, bool is_parked)
+{
+    if (!sc_journal_wants_events() || journal->step % sc_logbook_every() != 0)
+        return;
+    sc_record record = begin(journal, SC_EV_FREE, false);
+
+    address_field(&record, address);
+    sc_record_u64(&record, SC_F_HIT, is_parked);
+    sc_outbox_end(&journal->outbox, &record, false);
+}
+
+void sc_journal_oom(sc_journal *journal, uint64_t bytes, uint32_t site, bool is_retried, int result)
+{
+    if (!sc_logbook_is_open())
+        return;
+    sc_record record = begin(journal, SC_EV_OOM, true);
+
+    sc_record_u64(&record, SC_F_BYTES, bytes);
+    name_site(&record, site);
+    sc_record_u64(&record, SC_F_RETRIED, is_retried);
+    sc_record_u64(&record, SC_F_RESULT, (uint64_t)result);
+    sc_outbox_end(&journal->outbox, &record, true);
+}
+
+static void doors_field(sc_record *record)
+{
+    static const char *const names[SC_DOOR_COUNT] = {"elf", "dlsym", "resolver", "runtime"};
+    unsigned doors = atomic_load(&sc_process_self.doors);
+    const char *comma = "";
+
+    sc_record_raw(record, SC_F_DOORS);
+    sc_text_char(record->text, '[');
+    for (unsigned i = 0; i < SC_DOOR_COUNT; i++) {
+        if (!(doors & (1u << i)))
+            continue;
+        sc_text_string(record->text, comma);
+        sc_text_json(record->text, names[i]);
+        comma = ",";
+    }
+    sc_text_char(record->text, ']');
+}
+
+void sc_journal_end(sc_journal *journal, const sc_cache_totals *totals)
+{
+    if (!sc_logbook_is_open())
+        return;
+    sc_record record = begin(journal, SC_EV_END, true);
+
+    sc_record_string(&record, SC_F_PHASE, sc_phase_word(totals->phase));
+    sc_record_u64(&record, SC_F_STEPS, totals->step);
+    sc_record_u64(&record, SC_F_STEPS_FIXED, totals->steps_in[SC_PHASE_FIXED]);
+    sc_record_u64(&record, SC_F_SHAPES, totals->shapes);
+    sc_record_u64(&record, SC_F_FALLBACKS, totals->fallbacks);
+    sc_record_u64(&record, SC_F_OOMS, totals->ooms);
+    sc_record_u64(&record, SC_F_LIVE, totals->live);
+    sc_record_u64(&record, SC_F_IDLE, totals->idle);
+    tally_fields(&record, &totals->all);
+    doors_field(&record);
+    sc_outbox_end(&journal->outbox, &record, true);
+}
+
+bool sc_journal_wants_flush(const sc_journal *journal)
+{
+    if (journal->notices.used)
+        return true;
+    return sc_logbook_is_open() && (journal->is_walk_due || sc_outbox_wants(&journal->outbox));
+}
+
+bool sc_journal_wants_driver_free(sc_journal *journal)
+{
+    uint64_t now = sc_logbook_now();
+
+    if (!sc_logbook_is_open() || (journal->asked && now - journal->asked < SECOND))
+        return false;
+    journal->asked = now;
+    return true;
+}

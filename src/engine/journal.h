@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT
+ * journal.h - turns what one device's cache reports into records and notices that wait to be
+ * written.
+ *
+ * Its observer runs under the device's lock, inside requests: it formats into an outbox and a small
+ * text for stderr, and asks no more of the world than the time. Rows of shapes are many and are not
+ * written where they fall due but when the log is next flushed (`is_walk_due`).
+ *
+ * The device's lock guards it. */
+#ifndef SC_ENGINE_JOURNAL_H
+#define SC_ENGINE_JOURNAL_H
+
+#include "cache/cache.h"
+#include "engine/outbox.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { SC_NOTICE_BYTES = 1024 };
+
+typedef struct sc_journal {
+    int device;
+    sc_outbox outbox;
+    sc_text notices; /* lines for stderr, each terminated */
+    char notice_bytes[SC_NOTICE_BYTES];
+    bool is_noticed[SC_PHASE_COUNT]; /* the first change into a phase is also a notice */
+    bool is_walk_due;                /* rows of changed shapes */
+    bool is_inferred;                /* how the last step ended */
+    uint64_t step;                   /* boundaries so far */
+    uint64_t step_began;             /* ns since the run began */
+    uint64_t driver_free; /* the driver's free bytes, for the next step row; 0: not asked */
+    uint64_t asked;       /* when the driver was last asked for them */
+} sc_journal;
+
+bool sc_journal_init(sc_journal *journal, int device); /* false: out of memory */
+void sc_journal_release(sc_journal *journal);
+sc_cache_observer sc_journal_observer(sc_journal *journal);
+
+bool sc_journal_wants_events(void); /* level event, and a log that is open */
+
+/* One allocation that succeeded; `shape` may be NULL when the cache does not know it. */
+typedef struct sc_allocation {
+    sc_address address;
+    uint64_t bytes;
+    const uint32_t *shape;
+    uint32_t site;
+    bool is_hit;
+} sc_allocation;
+void sc_journal_alloc(sc_journal *journal, const sc_allocation *allocation);
+void sc_journal_free(sc_journal *journal, sc_address address, bool is_parked);
+
+/* The driver ran out of memory; `result` is what the program gets in the end. */
+void sc_journal_oom(sc_journal *journal, uint64_t bytes, uint32_t site, bool is_retried,
+                    int result);
+
+/* A shape's row at the end of `text`; false: did not fit. */
+bool sc_journal_shape(sc_journal *journal, sc_text *text, const sc_shape_row *row);
+/* The totals' row. */
+void sc_journal_end(sc_journal *journal, const sc_cache_totals *totals);
+
+bool sc_journal_wants_flush(const sc_journal *journal);
+/* True at most once a second: the driver is worth asking for its free bytes. */
+bool sc_journal_wants_driver_free(sc_journal *journal);
+
+#endif

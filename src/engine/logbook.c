@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/logbook.h"
+#include "base/clock.h"
+#include "engine/device.h"
+#include "engine/process.h"
+#include "engine/site.h"
+#include "engine/thread.h"
+#include "log/writer.h"
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { COMMON_BYTES = 64 << 10, SAY_BYTES = 2048, SHAPE_ROW_BYTES = 2048 };
+
+static pthread_mutex_t file_lock = PTHREAD_MUTEX_INITIALIZER;
+static sc_log file = {.fd = -1};
+static atomic_bool is_open;
+static atomic_bool is_busy; /* somebody is writing: others need not wait for it */
+static atomic_ullong every = 1;
+
+static pthread_mutex_t common_lock = PTHREAD_MUTEX_INITIALIZER;
+static sc_outbox common;
+
+bool sc_logbook_is_open(void)
+{
+    return atomic_load_explicit(&is_open, memory_order_relaxed);
+}
+
+const char *sc_logbook_path(void)
+{
+    return file.path[0] ? file.path : NULL;
+}
+
+uint64_t sc_logbook_now(void)
+{
+    return sc_clock_ns() - sc_process_self.t0;
+}
+
+uint64_t sc_logbook_every(void)
+{
+    return atomic_load_explicit(&every, memory_order_relaxed);
+}
+
+/* A write to a pipe that nobody reads any more would kill the program with SIGPIPE. */
+static void write_unsignalled(int fd, const char *bytes, size_t count)
+{
+    static const struct timespec now = {0, 0};
+    sigset_t pipe, before, pending;
+
+    (void)sigemptyset(&pipe);
+    (void)sigaddset(&pipe, SIGPIPE);
+    (void)sigpending(&pending);
+    (void)sigprocmask(SIG_BLOCK, &pipe, &before); /* of this thread alone, on Linux */
+    if (write(fd, bytes, count) < 0 && errno == EPIPE && !sigismember(&pending, SIGPIPE))
+        (void)sigtimedwait(&pipe, NULL, &now);
+    (void)sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
+void sc_logbook_say(const char *text)
+{
+    char bytes[SAY_BYTES];
+    sc_text line = sc_text_over(bytes, sizeof bytes - 1);
+
+    sc_text_string(&line, "shapecache[");
+    sc_text_u64(&line, (uint64_t)sc_process_self.identity.pid);
+    sc_text_string(&line, "] ");
+    sc_text_string(&line, text);
+    bytes[line.used++] = '\n';
+    write_unsignalled(STDERR_FILENO, bytes, line.used);
+}
+
+static void say_warning(const char *sentence)
+{
+    char bytes[SAY_BYTES];
+    sc_text line = sc_text_over(bytes, sizeof bytes);
+
+    sc_text_string(&line, "warn: ");
+    sc_text_string(&line, sentence);
+    sc_logbook_say(sc_text_terminate(&line));
+}
+
+void sc_logbook_open(void)
+{
+    const sc_options *options = &sc_process_self.options;
+    char bytes[SAY_BYTES];
+    sc_text line = sc_text_over(bytes, sizeof bytes);
+
+    if (sc_text_same(options->log, "off"))
+        return;
+    if (!sc_outbox_init(&common, COMMON_BYTES)) {
+        say_warning("no memory for the log; none is written");
+        return;
+    }
+    int error = sc_log_open(&file, options->log, &sc_process_self.identity, options->log_max,
+                            options->log_every);
+
+    if (error) {
+        sc_text_string(&line, "cannot create the log ");
+        sc_text_string(&line, options->log);
+        sc_text_string(&line, ": ");
+        sc_text_string(&line, strerror(error));
+        say_warning(sc_text_terminate(&line));
+        file.path[0] = '\0';
+        return;
+    }
+    atomic_store(&every, options->log_every);
+    atomic_store(&is_open, true);
+}
+
+void sc_logbook_warn(const char *sentence)
+{
+    if (sc_logbook_is_open()) {
+        sc_lock(&common_lock);
+        sc_record record = sc_outbox_begin(&common, SC_EV_WARN, sc_logbook_now(), true);
+
+        sc_record_string(&record, SC_F_TEXT, sentence);
+        sc_outbox_end(&common, &record, true);
+        sc_unlock(&common_lock);
+    }
+    say_warning(sentence);
+}
+
+void sc_logbook_site(uint32_t number)
+{
+    if (!sc_site_is_first_mention(number))
+        return;
+    sc_lock(&common_lock);
+    uint64_t dropped = common.dropped;
+    sc_record record = sc_outbox_begin(&common, SC_EV_SITE, sc_logbook_now(), false);
+
+    sc_record_string(&record, SC_F_SITE, sc_site_text(number));
+    sc_outbox_end(&common, &record, false);
+    if (common.dropped != dropped)
+        sc_site_forget_mention(number); /* introduced later is better than never */
+    sc_unlock(&common_lock);
+}
+
+/* Under the file's lock. */
+static void write_batch(const sc_lines *lines)
+{
+    if (!sc_log_is_tight(&file, lines->text.used)) {
+        sc_log_write(&file, lines->text.at, lines->text.used, false);
+        return;
+    }
+    file.dropped += lines->text.used;
+    for (unsigned i = 0; i < lines->kept; i++) {
+        file.dropped -= lines->keep[i].bytes;
+        sc_log_write(&file, lines->text.at + lines->keep[i].at, lines->keep[i].bytes, true);
+    }
+}
+
+static void write_common(void)
+{
+    sc_lock(&common_lock);
+    const sc_lines *lines = sc_outbox_swap(&common);
+
+    sc_unlock(&common_lock);
+    write_batch(lines);
+}
+
+/* Rows of shapes, as many as there are, in memory that grows. */
+typedef struct walk {
+    sc_journal *journal;
+    sc_text text;
+    uint64_t dropped;
+} walk;
+
+static void walk_shape(void *self, const sc_shape_row *row)
+{
+    walk *rows = self;
+    sc_text *text = &rows->text;
+
+    if (text->size - text->used < SHAPE_ROW_BYTES) {
+        size_t size = 2 * text->size + 16 * SHAPE_ROW_BYTES;
+        char *at = realloc(text->at, size);
+
+        if (at) {
+            text->at = at;
+            text->size = size;
+        }
+    }
+    if (!sc_journal_shape(rows->journal, text, row))
+        rows->dropped++;
+}
+
+static void write_shapes(sc_device *device, bool is_last)
+{
+    walk rows = {.journal = &device->journal};
+
+    sc_lock(&device->lock);
+    device->journal.is_walk_due = false;
+    sc_cache_each_shape(device->cache, !is_last, walk_shape, &rows);
+    device->journal.outbox.dropped += rows.dropped;
+    sc_unlock(&device->lock);
+    write_common(); /* the sites they name */
+    sc_log_write(&file, rows.text.at, rows.text.used, false);
+    free(rows.text.at);
+}
+
+/* Under the file's lock: what a write of any kind ends with. */
+static void after_writing(void)
+{
+    atomic_store(&every, file.every);
+    if (file.fd < 0)
+        atomic_store(&is_open, false);
+}
+
+static void write_waiting(bool is_last)
+{
+    static const sc_lines *batches[SC_DEVICE_MOST]; /* the file's lock guards it */
+    bool is_walk_due[SC_DEVICE_MOST] = {false};
+
+    for (sc_device *device = sc_device_next(NULL); device; device = sc_device_next(device)) {
+        sc_lock(&device->lock);
+        batches[device->ordinal] = sc_outbox_swap(&device->journal.outbox);
+        is_walk_due[device->ordinal] = is_last || device->journal.is_walk_due;
+        sc_unlock(&device->lock);
+    }
+    write_common();
+    for (int i = 0; i < SC_DEVICE_MOST; i++) {
+        if (batches[i])
+            write_batch(batches[i]);
+        batches[i] = NULL;
+    }
+    for (sc_device *device = sc_device_next(NULL); device; device = sc_device_next(device)) {
+        if (is_walk_due[device->ordinal])
+            write_shapes(device, is_last);
+    }
+}
+
+/* What the journals want said on stderr. */
+static void say_notices(void)
+{
+    char bytes[SC_NOTICE_BYTES];
+
+    for (sc_device *device = sc_device_next(NULL); device; device = sc_device_next(device)) {
+        sc_lock(&device->lock);
+        size_t used = device->journal.notices.used;
+
+        memcpy(bytes, device->journal.notice_bytes, used);
+        sc_text_clear(&device->journal.notices);
+        sc_unlock(&device->lock);
+        for (size_t at = 0; at < used; at += strlen(bytes + at) + 1)
+            sc_logbook_say(bytes + at);
+    }
+}
+
+void sc_logbook_write(const char *lines, size_t bytes, bool must_keep)
+{
+    if (!sc_logbook_is_open())
+        return;
+    sc_lock(&file_lock);
+    write_common();
+    sc_log_write(&file, lines, bytes, must_keep);
+    after_writing();
+    sc_unlock(&file_lock);
+}
+
+static void flush(bool is_last)
+{
+    if (sc_logbook_is_open() && (is_last || !atomic_load(&is_busy))) {
+        sc_lock(&file_lock);
+        atomic_store(&is_busy, true);
+        write_waiting(is_last);
+        after_writing();
+        bool is_broken = file.fd < 0;
+
+        atomic_store(&is_busy, false);
+        sc_unlock(&file_lock);
+        if (is_broken)
+            say_warning("the log could not be written; nothing more is logged");
+    }
+    say_notices();
+}
+
+void sc_logbook_flush(void)
+{
+    flush(false);
+}
+
+void sc_logbook_flush_all(void)
+{
+    flush(true);
+}

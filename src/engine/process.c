@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/process.h"
+#include "base/clock.h"
+#include "base/text.h"
+#include "engine/logbook.h"
+#include "engine/run.h"
+#include "engine/thread.h"
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18
+#endif
+
+sc_process sc_process_self = {.closing = SC_REASON_SET_FIXED};
+
+/* The loader honours a preload with a plain name even in a privileged program; its environment is
+ * not to be trusted there. */
+static char *const *trusted_environment(void)
+{
+    static char *const nothing[] = {NULL};
+
+    return getauxval(AT_SECURE) || !environ ? nothing : environ;
+}
+
+/* A page that reads 1 here and 0 in every child; NULL: this kernel cannot. */
+static const volatile unsigned char *parent_page(void)
+{
+    size_t bytes = (size_t)sysconf(_SC_PAGESIZE);
+    unsigned char *page =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (page == MAP_FAILED)
+        return NULL;
+    if (madvise(page, bytes, MADV_WIPEONFORK) != 0) {
+        (void)munmap(page, bytes);
+        return NULL;
+    }
+    page[0] = 1;
+    return page;
+}
+
+/* compute-sanitizer would lose its use-after-free and leak checks, a debugger its view of memory.
+ */
+static bool has_tool(char *const *environment)
+{
+    static const char *const marks[] = {"CUDA_INJECTION64_PATH=", "NV_SANITIZER_", "CUDBG_"};
+
+    for (; *environment; environment++) {
+        for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
+            if (strncmp(*environment, marks[i], strlen(marks[i])) == 0)
+                return true;
+        }
+    }
+    return false;
+}
+
+/* What options have to complain about waits here until there is a log. */
+typedef struct complaints {
+    sc_text text;
+    char bytes[8192];
+} complaints;
+
+static void complain(void *self, const char *sentence)
+{
+    complaints *all = self;
+
+    sc_text_string(&all->text, sentence);
+    sc_text_char(&all->text, '\0');
+}
+
+static void tell_complaints(complaints *all)
+{
+    size_t at = 0;
+
+    if (all->text.used == sizeof all->bytes)
+        all->text.used--;
+    all->bytes[all->text.used] = '\0';
+    while (at < all->text.used) {
+        sc_logbook_warn(all->bytes + at);
+        at += strlen(all->bytes + at) + 1;
+    }
+}
+
+static sc_stage start(void)
+{
+    sc_process *process = &sc_process_self;
+    char *const *environment = trusted_environment();
+    static complaints all; /* start runs once; the program's stack may be small */
+
+    all.text = sc_text_over(all.bytes, sizeof all.bytes);
+    sc_options_read(&process->options, process->is_set, environment, complain, &all);
+    if (process->options.mode == SC_MODE_OFF)
+        return SC_STAGE_OFF;
+    process->parent_page = parent_page();
+    if (!process->parent_page)
+        return SC_STAGE_OFF;
+    sc_identity_read(&process->identity, process->options.run_id, environment);
+    process->t0 = sc_clock_ns();
+    sc_logbook_open();
+    sc_run_record();
+    tell_complaints(&all);
+    if (has_tool(environment))
+        atomic_store(&process->closing, SC_REASON_TOOL);
+    return SC_STAGE_ON;
+}
+
+void sc_process_start(void)
+{
+    sc_process *process = &sc_process_self;
+    sc_stage idle = SC_STAGE_IDLE;
+    sc_context context = 0;
+
+    if (atomic_load_explicit(&process->stage, memory_order_relaxed) != SC_STAGE_IDLE)
+        return;
+    /* without a context nothing can be allocated: a process that only tries leaves no trace */
+    if (sc_process_driver()->context_current(&context) != SC_CUDA_SUCCESS || !context)
+        return;
+    if (!atomic_compare_exchange_strong(&process->stage, &idle, SC_STAGE_STARTING))
+        return;
+    atomic_store_explicit(&process->stage, start(), memory_order_release);
+}
+
+bool sc_process_end(void)
+{
+    sc_stage on = SC_STAGE_ON;
+
+    return sc_process_is_on() &&
+           atomic_compare_exchange_strong(&sc_process_self.stage, &on, SC_STAGE_DONE);
+}

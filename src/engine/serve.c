@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/serve.h"
+#include "base/clock.h"
+#include "engine/logbook.h"
+#include "engine/process.h"
+#include "engine/release.h"
+#include "engine/site.h"
+#include "engine/thread.h"
+#include "engine/wait.h"
+
+enum { SAMPLE = 64 }; /* one hit in so many is timed */
+
+/* Must go to the driver whatever the phase. */
+static bool is_passing(void)
+{
+    return sc_process_is_capturing() ||
+           atomic_load_explicit(&sc_process_self.is_passing, memory_order_relaxed);
+}
+
+/* One request on its way. */
+typedef struct need {
+    sc_device *device;
+    sc_request request;
+    sc_buffer *buffer; /* NULL: the cache has no record of it */
+    sc_address address;
+    uint64_t ns;
+    bool is_retried;
+} need;
+
+static int ask_driver(need *need)
+{
+    uint64_t began = sc_clock_ns();
+    int result = sc_process_driver()->mem_alloc(&need->address, need->request.bytes);
+
+    need->ns += sc_clock_ns() - began;
+    return result;
+}
+
+/* Everything idle goes back; one retry. A capture forbids the frees: then the driver's answer
+ * stands. */
+static int retry_after_trim(need *need, int result)
+{
+    sc_device *device = need->device;
+
+    sc_lock(&device->lock);
+    bool has_idle = sc_cache_out_of_memory(device->cache);
+
+    sc_unlock(&device->lock);
+    if (has_idle && !sc_process_is_capturing()) {
+        (void)sc_release(device, SC_TAKE_ALL, true);
+        need->is_retried = true;
+        result = ask_driver(need);
+    }
+    sc_lock(&device->lock);
+    sc_journal_oom(&device->journal, need->request.bytes, need->request.site, need->is_retried,
+                   result);
+    sc_unlock(&device->lock);
+    return result;
+}
+
+/* Tells the cache how the driver's call went. False: it holds the address already. */
+static bool record_miss(const need *need, int result)
+{
+    sc_device *device = need->device;
+    bool is_new = true;
+
+    sc_lock(&device->lock);
+    sc_cache_tally(device->cache)->driver_ns += need->ns;
+    if (result != SC_CUDA_SUCCESS) {
+        if (need->buffer)
+            sc_cache_failed(device->cache, need->buffer);
+    } else {
+        uint32_t shape = need->buffer ? sc_buffer_shape(need->buffer) : 0;
+        sc_allocation row = {.address = need->address,
+                             .bytes = need->request.bytes,
+                             .shape = need->buffer ? &shape : NULL,
+                             .site = need->request.site};
+
+        if (need->buffer)
+            is_new = sc_cache_allocated(device->cache, need->buffer, need->address, need->ns);
+        sc_journal_alloc(&device->journal, &row);
+    }
+    sc_unlock(&device->lock);
+    return is_new;
+}
+
+static int allocate(need *need, sc_address *address, bool wants_room)
+{
+    int result;
+
+    if (wants_room)
+        (void)sc_release(need->device, SC_TAKE_ROOM, true);
+    result = ask_driver(need);
+    bool is_out = result == SC_CUDA_OUT_OF_MEMORY;
+
+    if (is_out)
+        result = retry_after_trim(need, result);
+    if (!record_miss(need, result))
+        sc_engine_bypassed("the driver allocated an address that was never seen freed");
+    if (result == SC_CUDA_SUCCESS)
+        *address = need->address;
+    else
+        sc_engine_result(result);
+    if (is_out && !sc_process_is_capturing())
+        sc_logbook_flush(); /* the program may well die of this: now or never */
+    return result;
+}
+
+/* Under the device's lock. `began`: when the request came, 0 when it is not one of those timed. */
+static void record_hit(const need *hit, uint64_t began)
+{
+    sc_device *device = hit->device;
+
+    if (sc_journal_wants_events()) {
+        uint32_t shape = sc_buffer_shape(hit->buffer);
+        sc_allocation row = {.address = sc_buffer_address(hit->buffer),
+                             .bytes = hit->request.bytes,
+                             .shape = &shape,
+                             .site = hit->request.site,
+                             .is_hit = true};
+
+        sc_journal_alloc(&device->journal, &row);
+    }
+    if (began) {
+        sc_tally *tally = sc_cache_tally(device->cache);
+
+        tally->hit_ns += sc_clock_ns() - began;
+        tally->sampled++;
+    }
+}
+
+int sc_serve_alloc(sc_address *address, size_t bytes, const void *caller)
+{
+    uint64_t began = sc_thread_self.hits % SAMPLE == 0 ? sc_clock_ns() : 0;
+    need need = {.request = {.bytes = bytes, .is_passing = is_passing()}};
+    sc_device *device = sc_device_current(&need.request.context);
+    bool wants_room = false;
+
+    if (!device)
+        return sc_process_driver()->mem_alloc(address, bytes);
+    if (sc_process_self.options.stacks != SC_STACKS_OFF)
+        need.request.site = sc_site_number(caller);
+    need.device = device;
+    sc_lock(&device->lock);
+    sc_answer answer = sc_cache_request(device->cache, need.request, &need.buffer);
+
+    if (answer == SC_HIT) {
+        *address = sc_buffer_address(need.buffer);
+        record_hit(&need, began);
+        sc_unlock(&device->lock);
+        sc_thread_self.hits++;
+        return SC_CUDA_SUCCESS;
+    }
+    if (answer == SC_ALLOCATE && !sc_process_is_capturing())
+        wants_room = sc_cache_wants(device->cache, SC_TAKE_ROOM);
+    sc_unlock(&device->lock);
+    return allocate(&need, address, wants_room);
+}
+
+/* What a free found out about its address, under the owner's lock. */
+typedef struct found {
+    sc_device *device; /* NULL: nobody knows it */
+    sc_buffer *buffer;
+    sc_context context;
+    sc_free_answer answer;
+} found;
+
+static bool look_for(sc_device *device, sc_address address, bool passes, found *out)
+{
+    sc_lock(&device->lock);
+    out->answer = sc_cache_free(device->cache, address, passes, &out->buffer);
+    if (out->answer == SC_FREE_PARK)
+        out->context = sc_buffer_context(out->buffer);
+    if (out->answer == SC_FREE_RELEASE) /* now: once the driver has it, another thread may get it */
+        sc_journal_free(&device->journal, address, false);
+    sc_unlock(&device->lock);
+    if (out->answer == SC_FREE_UNKNOWN)
+        return false;
+    out->device = device;
+    sc_thread_self.last = device;
+    return true;
+}
+
+/* The block does not say whose it is: this thread's last device first, then the others. */
+static found find(sc_address address)
+{
+    found out = {.answer = SC_FREE_UNKNOWN};
+    sc_device *last = sc_thread_self.last;
+    bool passes = is_passing();
+
+    if (last && look_for(last, address, passes, &out))
+        return out;
+    for (sc_device *device = sc_device_next(NULL); device; device = sc_device_next(device)) {
+        if (device != last && look_for(device, address, passes, &out))
+            return out;
+    }
+    return out;
+}
+
+/* The driver's free of a block the cache has forgotten. */
+static int free_for_real(sc_device *device, sc_address address)
+{
+    uint64_t began = sc_clock_ns();
+    int result = sc_process_driver()->mem_free(address);
+    uint64_t took = sc_clock_ns() - began;
+
+    sc_lock(&device->lock);
+    sc_cache_tally(device->cache)->driver_ns += took;
+    sc_unlock(&device->lock);
+    sc_engine_result(result);
+    return result;
+}
+
+/* Waits as the driver's free would have. A wait that fails makes the real free, whose answer is the
+ * one the program would have got without us. */
+static int park(const found *block, sc_address address)
+{
+    sc_device *device = block->device;
+    uint64_t began = sc_clock_ns();
+    int waited = sc_wait(sc_process_driver(), block->context,
+                         atomic_load_explicit(&sc_process_self.is_peered, memory_order_acquire));
+    uint64_t took = sc_clock_ns() - began;
+    bool is_parked = false;
+
+    sc_lock(&device->lock);
+    sc_cache_tally(device->cache)->wait_ns += took;
+    if (waited == SC_CUDA_SUCCESS)
+        is_parked = sc_cache_park(device->cache, block->buffer);
+    else
+        sc_cache_unpark(device->cache, block->buffer);
+    sc_journal_free(&device->journal, address, is_parked);
+    sc_unlock(&device->lock);
+    sc_engine_result(waited);
+    return is_parked ? SC_CUDA_SUCCESS : free_for_real(device, address);
+}
+
+int sc_serve_free(sc_address address)
+{
+    found block = find(address);
+    int result = SC_CUDA_SUCCESS;
+
+    switch (block.answer) {
+    case SC_FREE_UNKNOWN:
+        result = sc_process_driver()->mem_free(address);
+        block.device = sc_thread_self.last;
+        break;
+    case SC_FREE_PARK:
+        result = park(&block, address);
+        break;
+    case SC_FREE_RELEASE:
+        result = free_for_real(block.device, address);
+        break;
+    case SC_FREE_TWICE:
+        result = SC_CUDA_INVALID_VALUE;
+        break;
+    }
+    if (block.device)
+        sc_serve_settle(block.device);
+    return result;
+}
+
+bool sc_serve_make_room(void)
+{
+    sc_context context;
+    sc_device *device = sc_process_is_capturing() ? NULL : sc_device_current_known(&context);
+
+    if (!device)
+        return false;
+    sc_lock(&device->lock);
+    bool has_idle = sc_cache_out_of_memory(device->cache);
+
+    sc_unlock(&device->lock);
+    uint64_t released = has_idle ? sc_release(device, SC_TAKE_ALL, true) : 0;
+
+    sc_lock(&device->lock);
+    sc_journal_oom(&device->journal, 0, 0, released > 0, SC_CUDA_OUT_OF_MEMORY);
+    sc_unlock(&device->lock);
+    sc_logbook_flush();
+    return released > 0;
+}
+
+/* The driver's free bytes, for the next step row, if the thread is where it can be asked. */
+static void ask_driver_free(sc_device *device)
+{
+    sc_context context;
+    size_t free_bytes, total;
+
+    if (sc_device_current_known(&context) != device ||
+        sc_process_driver()->mem_info(&free_bytes, &total) != SC_CUDA_SUCCESS)
+        return;
+    sc_lock(&device->lock);
+    device->journal.driver_free = free_bytes;
+    sc_unlock(&device->lock);
+}
+
+void sc_serve_settle(sc_device *device)
+{
+    bool is_drained = atomic_load_explicit(&sc_process_self.is_passing, memory_order_relaxed);
+    sc_take why = is_drained ? SC_TAKE_ALL : SC_TAKE_DUE;
+
+    if (sc_process_is_capturing())
+        return;
+    sc_lock(&device->lock);
+    bool is_due = sc_cache_wants(device->cache, why);
+    bool wants_flush = sc_journal_wants_flush(&device->journal);
+    bool wants_driver_free = wants_flush && sc_journal_wants_driver_free(&device->journal);
+
+    sc_unlock(&device->lock);
+    if (is_due)
+        (void)sc_release(device, why, false);
+    if (wants_driver_free)
+        ask_driver_free(device);
+    if (wants_flush)
+        sc_logbook_flush();
+}

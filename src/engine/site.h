@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT
+ * site.h - call sites: a number and a text for each code address that asked for memory.
+ *
+ * A table of fixed size with open addressing, filled by compare-and-swap and never emptied, so that
+ * a served request finds its number without a lock and without memory. (A uthash table would need a
+ * lock beside the device's.) The number is the slot. The text is asked for once, at first sight,
+ * without locks. An address that finds no slot has number 0: unknown. */
+#ifndef SC_ENGINE_SITE_H
+#define SC_ENGINE_SITE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* 0: unknown. At the first sight of an address this may allocate; call it without locks. */
+uint32_t sc_site_number(const void *caller);
+
+/* "object+0xoffset", or NULL. */
+const char *sc_site_text(uint32_t number);
+
+/* True once per site: its record has not been written yet. The second takes that back. */
+bool sc_site_is_first_mention(uint32_t number);
+void sc_site_forget_mention(uint32_t number);
+
+#endif

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/summary.h"
+#include "engine/logbook.h"
+#include "engine/process.h"
+
+enum { LINE_BYTES = 1536 };
+
+static void count_of(sc_text *text, uint64_t count, const char *one)
+{
+    sc_text_u64(text, count);
+    sc_text_char(text, ' ');
+    sc_text_string(text, one);
+    sc_text_string(text, count == 1 ? "" : "s");
+}
+
+/* 99.9%: never rounded up to a whole that it is not. */
+static void share(sc_text *text, uint64_t part, uint64_t whole)
+{
+    uint64_t tenths = whole ? (uint64_t)((double)part / (double)whole * 1000) : 0;
+
+    sc_text_u64(text, tenths / 10);
+    if (tenths < 1000) {
+        sc_text_char(text, '.');
+        sc_text_u64(text, tenths % 10);
+    }
+    sc_text_char(text, '%');
+}
+
+static void seconds(sc_text *text, uint64_t ns)
+{
+    uint64_t hundredths = ns / 10000000;
+
+    sc_text_u64(text, hundredths / 100);
+    sc_text_char(text, '.');
+    sc_text_char(text, (char)('0' + hundredths / 10 % 10));
+    sc_text_char(text, (char)('0' + hundredths % 10));
+    sc_text_string(text, " s");
+}
+
+static void add(sc_cache_totals *sum, const sc_cache_totals *one)
+{
+    sum->step += one->step;
+    sum->steps_in[SC_PHASE_FIXED] += one->steps_in[SC_PHASE_FIXED];
+    sum->fallbacks += one->fallbacks;
+    sum->all.requests += one->all.requests;
+    sum->all.hits += one->all.hits;
+    sum->all.misses += one->all.misses;
+    sum->all.wait_ns += one->all.wait_ns;
+    sum->all.held_peak += one->all.held_peak;
+    sum->all.live_peak += one->all.live_peak;
+}
+
+void sc_summary_say(const sc_cache_totals *totals, unsigned count)
+{
+    sc_cache_totals sum = {.step = 0};
+    char bytes[LINE_BYTES];
+    sc_text text = sc_text_over(bytes, sizeof bytes);
+
+    for (unsigned i = 0; i < count; i++)
+        add(&sum, &totals[i]);
+    if (sum.all.requests == 0)
+        return;
+    count_of(&text, sum.all.requests, "request");
+    sc_text_string(&text, ", ");
+    if (sum.all.hits + sum.all.misses) {
+        share(&text, sum.all.hits, sum.all.hits + sum.all.misses);
+        sc_text_string(&text, " hits while fixed, ");
+    }
+    sc_text_string(&text, "fixed in ");
+    sc_text_u64(&text, sum.steps_in[SC_PHASE_FIXED]);
+    sc_text_string(&text, " of ");
+    count_of(&text, sum.step, "step");
+    sc_text_string(&text, ", ");
+    count_of(&text, sum.fallbacks, "fallback");
+    sc_text_string(&text, "; held at most ");
+    sc_text_size(&text, sum.all.held_peak);
+    sc_text_string(&text, " for ");
+    sc_text_size(&text, sum.all.live_peak);
+    sc_text_string(&text, " live; frees waited ");
+    seconds(&text, sum.all.wait_ns);
+    if (count > 1) {
+        sc_text_string(&text, "; ");
+        sc_text_u64(&text, count);
+        sc_text_string(&text, " devices");
+    }
+    if (sc_logbook_path()) {
+        sc_text_string(&text, "; see shapecache report ");
+        sc_text_string(&text, sc_logbook_path());
+    }
+    sc_logbook_say(sc_text_terminate(&text));
+}

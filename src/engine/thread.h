@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT
+ * thread.h - what the engine keeps of each thread, and the locks it counts there.
+ *
+ * One struct, initial-exec, so that reaching it is one instruction and never calls the loader;
+ * nothing else is thread-local. `is_inside` guards against re-entry: a hook entered while it is set
+ * makes the real call. `locks` counts the table locks held now; the driver must never be called
+ * while it is not 0, and the tests' driver asserts that. */
+#ifndef SC_ENGINE_THREAD_H
+#define SC_ENGINE_THREAD_H
+
+#include "base/driver.h"
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct sc_thread {
+    const void *note;         /* the caller that the runtime layer saw; NULL: none, or consumed */
+    sc_context context;       /* the last current context ... */
+    struct sc_device *device; /* ... and its device ... */
+    uint64_t generation;      /* ... while no context has ended since */
+    struct sc_device *last;   /* where a free is looked for first */
+    uint32_t hits;
+    unsigned locks;
+    bool is_inside;
+    bool is_note_consumed;
+} sc_thread;
+
+extern _Thread_local sc_thread sc_thread_self __attribute__((tls_model("initial-exec")));
+
+static inline void sc_lock(pthread_mutex_t *lock)
+{
+    (void)pthread_mutex_lock(lock);
+    sc_thread_self.locks++;
+}
+
+static inline void sc_unlock(pthread_mutex_t *lock)
+{
+    sc_thread_self.locks--;
+    (void)pthread_mutex_unlock(lock);
+}
+
+#endif

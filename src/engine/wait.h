@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT
+ * wait.h - the wait that a parked free keeps, so that what is reused is idle.
+ *
+ * cudaFree waits for the device in practice, and programs rely on it. A parked free waits once for
+ * everything enqueued in the block's own context, whichever context the thread is in; where peers
+ * may reach the block, for every context that has allocated. Without locks, and never while a
+ * capture is open. */
+#ifndef SC_ENGINE_WAIT_H
+#define SC_ENGINE_WAIT_H
+
+#include "base/driver.h"
+#include <stdbool.h>
+
+/* The driver's answer; the thread's current context is as before. */
+int sc_wait(const sc_driver *driver, sc_context context, bool is_peered);
+
+#endif
