@@ -61,8 +61,9 @@ typedef struct sc_request {
     bool is_passing; /* must go to the driver whatever the phase: a capture is open */
 } sc_request;
 
-/* Counters of one step; the engine adds the times. All restart at 0 with each step, but for the two peaks,
- * which restart at the current value. */
+/* Counters of one step. The cache counts, taking the driver calls it asks for to succeed; the engine adds the
+ * times, malloc_frees, and the driver calls for blocks that the cache does not know (SC_PASS, SC_FREE_UNKNOWN).
+ * All restart at 0 with each step, but for the two peaks, which restart at the current value. */
 typedef struct sc_tally {
     uint64_t requests, hits, misses, bypassed; /* requests = hits + misses + bypassed */
     uint64_t driver_allocs, driver_frees;      /* driver calls that succeeded, ours and the program's */
@@ -138,11 +139,12 @@ typedef enum sc_free_answer { SC_FREE_UNKNOWN, SC_FREE_PARK, SC_FREE_RELEASE, SC
  * SC_FREE_TWICE). SC_FREE_RELEASE: forgotten, *buffer is NULL. `is_passing` as in sc_request. */
 sc_free_answer sc_cache_free(sc_cache *cache, sc_address address, bool is_passing, sc_buffer **buffer);
 
-/* The wait succeeded. True: the buffer is idle now. False: the phase changed meanwhile; the cache has
- * forgotten it and the engine must free it (its address was read before). */
+/* The wait succeeded. True: the buffer is idle now, or was forgotten meanwhile: nothing is left to do. False: the
+ * phase changed meanwhile; the cache has forgotten it and the engine must free it (its address was read before). */
 bool sc_cache_park(sc_cache *cache, sc_buffer *buffer);
-/* The wait failed: the buffer is forgotten; the engine makes the real free. */
-void sc_cache_unpark(sc_cache *cache, sc_buffer *buffer);
+/* The wait failed: the buffer is forgotten. True: the engine makes the real free. False: it was forgotten before,
+ * so its memory has gone by another door and its address may have a new owner: no free. */
+bool sc_cache_unpark(sc_cache *cache, sc_buffer *buffer);
 
 typedef enum sc_take {
     SC_TAKE_ROOM, /* inside an allocation: only what the cap forbids */

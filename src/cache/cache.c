@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT */
+#include "cache/state.h"
+#include <stdlib.h>
+
+enum { KNOWN_PER_MAX_SHAPES = 64 };
+
+static uint64_t at_least(uint64_t value, uint64_t least)
+{
+    return value < least ? least : value;
+}
+
+sc_cache *sc_cache_new(const sc_cache_rules *rules, const sc_cache_observer *observer)
+{
+    sc_cache *cache = calloc(1, sizeof(*cache));
+    uint64_t max_known;
+
+    if (!cache) {
+        return NULL;
+    }
+    cache->rules = *rules;
+    cache->observer = *observer;
+    cache->rules.max_age = at_least(rules->max_age, 1);
+    cache->rules.gate.warmup = at_least(rules->gate.warmup, 1);
+    if (!sc_peak_init(&cache->peak, cache->rules.max_age)) {
+        free(cache);
+        return NULL;
+    }
+    max_known = rules->gate.max_shapes < UINT64_MAX / KNOWN_PER_MAX_SHAPES
+                    ? rules->gate.max_shapes * KNOWN_PER_MAX_SHAPES
+                    : UINT64_MAX;
+    sc_shapes_init(&cache->shapes, max_known, cache->rules.max_age, rules->small);
+    cache->cap.overhead_percent = rules->overhead_percent;
+    cache->cap.limit = rules->limit;
+    cache->is_inferring = rules->is_step_inferred;
+    sc_step_init(&cache->inference);
+    sc_gate_init(&cache->gate, cache->rules.gate);
+    if (cache->gate.phase != SC_PHASE_WARMUP) {
+        sc_state_changed(cache, SC_PHASE_WARMUP, NULL);
+    }
+    return cache;
+}
+
+void sc_cache_delete(sc_cache *cache)
+{
+    sc_live_release(&cache->live);
+    sc_cap_release(&cache->cap);
+    sc_peak_release(&cache->peak);
+    sc_shapes_release(&cache->shapes);
+    free(cache);
+}
+
+sc_address sc_buffer_address(const sc_buffer *buffer)
+{
+    return buffer->address;
+}
+
+sc_context sc_buffer_context(const sc_buffer *buffer)
+{
+    return buffer->shape->context;
+}
+
+uint64_t sc_buffer_bytes(const sc_buffer *buffer)
+{
+    return buffer->shape->bytes;
+}
+
+uint32_t sc_buffer_shape(const sc_buffer *buffer)
+{
+    return buffer->shape->id;
+}
+
+static void end_step(sc_cache *cache, bool is_inferred)
+{
+    uint64_t live = sc_mapped_total(cache->granted);
+    uint64_t held = sc_state_mapped(cache);
+    sc_phase from = cache->gate.phase;
+    sc_gate_step verdict_on = {cache->tally.requests, cache->tally.evicted, cache->shapes.recent};
+
+    if (cache->observer.step) {
+        sc_step_row row = {cache->step, from, cache->tally, live, held - live, is_inferred};
+
+        cache->observer.step(cache->observer.self, &row);
+    }
+    sc_state_add_tally(&cache->finished, &cache->tally);
+    sc_peak_push(&cache->peak, cache->step, cache->tally.live_peak);
+    cache->tally = (sc_tally){.live_peak = live, .held_peak = held};
+    cache->miss_before = cache->miss;
+    cache->miss = 0;
+    cache->steps_in[from]++;
+    cache->step++;
+    if (sc_gate_step_end(&cache->gate, verdict_on)) {
+        sc_state_changed(cache, from, NULL);
+    }
+    sc_shapes_age(&cache->shapes, cache->step);
+}
+
+void sc_cache_step_end(sc_cache *cache)
+{
+    cache->is_inferring = false;
+    end_step(cache, false);
+}
+
+static void forget_surplus(sc_cache *cache, const sc_shape *keep)
+{
+    sc_shape *shape = sc_shapes_surplus(&cache->shapes, keep);
+
+    if (shape) {
+        for (uint32_t i = 0; i < shape->count; i++) {
+            sc_cap_leave(&cache->cap, shape->slots[i]);
+        }
+        sc_shapes_forget(&cache->shapes, shape);
+    }
+}
+
+/* First sight of a shape: the log learns of it before the gate judges. */
+static void announce(sc_cache *cache, const sc_shape *shape)
+{
+    sc_phase from = cache->gate.phase;
+
+    if (cache->observer.shape) {
+        sc_shape_row row;
+
+        sc_state_shape_row(shape, &row);
+        cache->observer.shape(cache->observer.self, &row);
+    }
+    if (!shape->is_small && sc_gate_new_shape(&cache->gate)) {
+        sc_state_changed(cache, from, shape);
+    }
+}
+
+/* The request's shape, known from now on. NULL: out of memory. */
+static sc_shape *recognize(sc_cache *cache, const sc_request *request)
+{
+    sc_shape *shape = sc_shapes_find(&cache->shapes, request->context, request->bytes);
+
+    if (shape) {
+        sc_shapes_use(&cache->shapes, shape, cache->step);
+        shape->requests++;
+        return shape;
+    }
+    shape =
+        sc_shapes_add(&cache->shapes, request->context, request->bytes, request->site, cache->step);
+    if (shape) {
+        shape->requests++;
+        forget_surplus(cache, shape);
+        announce(cache, shape);
+    }
+    return shape;
+}
+
+static sc_buffer *serve(sc_cache *cache, sc_shape *shape)
+{
+    sc_buffer *buffer = sc_shape_lowest_idle(shape);
+
+    sc_state_move(cache, buffer, SC_STATE_LIVE);
+    buffer->uses++;
+    shape->hits++;
+    cache->tally.hits++;
+    cache->live_bytes += shape->bytes;
+    sc_state_note_peaks(cache, shape);
+    return buffer;
+}
+
+/* An empty slot of `shape`, promised to the driver's answer. NULL: out of memory. */
+static sc_buffer *reserve(sc_cache *cache, sc_shape *shape)
+{
+    sc_buffer *buffer = NULL;
+
+    if (sc_cap_reserve(&cache->cap, cache->shapes.slots + 1)) {
+        buffer = sc_shape_empty_slot(&cache->shapes, shape);
+    }
+    if (buffer) {
+        sc_cap_enter(&cache->cap, buffer);
+        sc_state_move(cache, buffer, SC_STATE_RESERVED);
+        buffer->uses++;
+        cache->live_bytes += shape->bytes;
+    }
+    return buffer;
+}
+
+static void count_miss(sc_cache *cache, sc_shape *shape)
+{
+    uint64_t mapped = shape->is_packed ? SC_MAPPED_PAGE : shape->mapped;
+
+    shape->misses++;
+    cache->tally.misses++;
+    cache->miss = at_least(cache->miss, mapped);
+}
+
+sc_answer sc_cache_request(sc_cache *cache, sc_request request, sc_buffer **buffer)
+{
+    sc_shape *shape;
+    bool is_eligible;
+
+    if (cache->is_inferring &&
+        sc_step_request(&cache->inference, cache->live_bytes, request.bytes)) {
+        end_step(cache, true);
+    }
+    cache->tally.requests++;
+    shape = recognize(cache, &request);
+    is_eligible = sc_state_is_serving(cache) && !request.is_passing;
+    if (shape && is_eligible && shape->of[SC_STATE_IDLE] > 0) {
+        *buffer = serve(cache, shape);
+        return SC_HIT;
+    }
+    *buffer = shape ? reserve(cache, shape) : NULL;
+    if (*buffer && is_eligible) {
+        count_miss(cache, shape);
+    } else {
+        cache->tally.bypassed++;
+    }
+    return *buffer ? SC_ALLOCATE : SC_PASS;
+}
+
+bool sc_cache_allocated(sc_cache *cache, sc_buffer *buffer, sc_address address, uint64_t ns)
+{
+    sc_shape *shape = buffer->shape;
+    sc_buffer *former = sc_live_find(&cache->live, address);
+
+    cache->tally.driver_allocs++;
+    shape->allocations++;
+    shape->miss_ns += ns;
+    if (former) {
+        sc_state_forget(cache, former);
+    }
+    if (buffer->state == SC_STATE_GONE || !sc_live_put(&cache->live, address, buffer)) {
+        sc_state_forget(cache, buffer); /* the program's free will be the driver's business */
+        sc_state_drop(cache, buffer);
+        return !former;
+    }
+    buffer->address = address;
+    sc_state_move(cache, buffer, SC_STATE_LIVE);
+    sc_state_note_peaks(cache, shape);
+    return !former;
+}
+
+void sc_cache_failed(sc_cache *cache, sc_buffer *buffer)
+{
+    if (buffer->state == SC_STATE_RESERVED) {
+        cache->live_bytes -= buffer->shape->bytes;
+    }
+    sc_state_drop(cache, buffer);
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+#include "cache/state.h"
+
+/* Whether the cap forbids what is held, were `headroom` more bytes live. `held`: with what is live.
+ */
+static bool is_over(const sc_cache *cache, sc_mapped live, sc_mapped held, uint64_t headroom)
+{
+    uint64_t peak = sc_peak_most(&cache->peak, cache->tally.live_peak);
+
+    return sc_mapped_total(held) + headroom >
+           sc_cap_ceiling(&cache->cap, sc_mapped_total(live) + headroom, peak);
+}
+
+static uint64_t largest_recent_miss(const sc_cache *cache)
+{
+    return cache->miss > cache->miss_before ? cache->miss : cache->miss_before;
+}
+
+/* What is on its way back counts where more room is needed now: it is there until the driver has
+ * it. Where there is time it does not, else two threads would give back the same excess twice. */
+bool sc_cache_wants(const sc_cache *cache, sc_take why)
+{
+    sc_mapped live = sc_mapped_plus(cache->granted, cache->reserved);
+    sc_mapped held = sc_mapped_plus(live, cache->idle);
+
+    if (cache->idle_count == 0) {
+        return false;
+    }
+    switch (why) {
+    case SC_TAKE_ROOM:
+        return cache->gate.rules.is_gated &&
+               is_over(cache, live, sc_mapped_plus(held, cache->going), 0);
+    case SC_TAKE_DUE:
+        return cache->gate.phase != SC_PHASE_FIXED || cache->spoilt_count > 0 ||
+               (cache->gate.rules.is_gated &&
+                is_over(cache, live, held, largest_recent_miss(cache)));
+    default:
+        return true;
+    }
+}
+
+static sc_buffer *pick(sc_cache *cache, sc_take why)
+{
+    if (why != SC_TAKE_ROOM && cache->spoilt_count > 0) {
+        return sc_cap_spoilt(&cache->cap);
+    }
+    return sc_cap_least(&cache->cap, cache->step);
+}
+
+static bool is_eviction(const sc_cache *cache, sc_take why, const sc_buffer *buffer)
+{
+    return why == SC_TAKE_ROOM || (why == SC_TAKE_DUE && cache->gate.phase == SC_PHASE_FIXED &&
+                                   buffer->state != SC_STATE_SPOILT);
+}
+
+void sc_cache_take(sc_cache *cache, sc_take why, sc_victims *victims)
+{
+    const unsigned most = sizeof(victims->address) / sizeof(victims->address[0]);
+
+    victims->count = 0;
+    victims->bytes = 0;
+    while (victims->count < most && sc_cache_wants(cache, why)) {
+        sc_buffer *buffer = pick(cache, why);
+        uint64_t bytes = buffer->shape->bytes;
+
+        if (is_eviction(cache, why, buffer)) {
+            buffer->shape->evicted++;
+            cache->tally.evicted++;
+        }
+        victims->address[victims->count] = buffer->address;
+        victims->size[victims->count++] = bytes;
+        victims->bytes += bytes;
+        sc_mapped_add(&cache->going, bytes);
+        sc_state_drop(cache, buffer);
+    }
+}
+
+void sc_cache_gone(sc_cache *cache, const sc_victims *victims)
+{
+    cache->tally.driver_frees += victims->count;
+    for (unsigned i = 0; i < victims->count; i++) {
+        sc_mapped_subtract(&cache->going, victims->size[i]);
+    }
+}
+
+bool sc_cache_out_of_memory(sc_cache *cache)
+{
+    sc_phase from = cache->gate.phase;
+
+    cache->ooms++;
+    if (cache->idle_count == 0 || !cache->gate.rules.is_gated) {
+        return false;
+    }
+    if (sc_gate_out_of_memory(&cache->gate)) {
+        sc_state_changed(cache, from, NULL);
+    }
+    return true;
+}
+
+void sc_cache_close(sc_cache *cache, sc_reason reason)
+{
+    sc_phase from = cache->gate.phase;
+
+    if (sc_gate_close_for_good(&cache->gate, reason)) {
+        sc_state_changed(cache, from, NULL);
+    }
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+#include "cache/check.h"
+#include "cache/state.h"
+#include <string.h>
+
+sc_tally *sc_cache_tally(sc_cache *cache)
+{
+    return &cache->tally;
+}
+
+void sc_cache_read_totals(const sc_cache *cache, sc_cache_totals *totals)
+{
+    uint64_t live = sc_mapped_total(cache->granted);
+
+    *totals = (sc_cache_totals){
+        .phase = cache->gate.phase,
+        .step = cache->step,
+        .all = cache->finished,
+        .live = live,
+        .idle = sc_state_mapped(cache) - live,
+        .live_bytes = cache->live_bytes,
+        .shapes = cache->shapes.known,
+        .shapes_forgotten = cache->shapes.forgotten,
+        .fallbacks = cache->fallbacks,
+        .ooms = cache->ooms,
+    };
+    memcpy(totals->steps_in, cache->steps_in, sizeof(totals->steps_in));
+    sc_state_add_tally(&totals->all, &cache->tally);
+}
+
+void sc_cache_each_shape(sc_cache *cache, bool only_changed,
+                         void (*visit)(void *self, const sc_shape_row *row), void *self)
+{
+    for (sc_shape *shape = cache->shapes.oldest; shape; shape = shape->newer) {
+        sc_shape_row row;
+
+        if (only_changed && !shape->is_changed) {
+            continue;
+        }
+        shape->is_changed = false;
+        sc_state_shape_row(shape, &row);
+        visit(self, &row);
+    }
+}
+
+typedef struct recount {
+    sc_mapped sums[SC_STATE_COUNT];
+    uint64_t live_bytes;
+    uint32_t idle, spoilt, addresses;
+} recount;
+
+static void count_buffer(const sc_cache *cache, const sc_buffer *buffer, recount *count)
+{
+    bool has_memory = false;
+
+    sc_mapped_add(&count->sums[buffer->state], buffer->shape->bytes);
+    switch (buffer->state) {
+    case SC_STATE_LIVE:
+    case SC_STATE_PARKING:
+        has_memory = true;
+        count->live_bytes += buffer->shape->bytes;
+        break;
+    case SC_STATE_RESERVED:
+        count->live_bytes += buffer->shape->bytes;
+        break;
+    case SC_STATE_IDLE:
+        has_memory = true;
+        count->idle++;
+        SC_CHECK(!buffer->is_exported);
+        break;
+    case SC_STATE_SPOILT:
+        has_memory = true;
+        count->idle++;
+        count->spoilt++;
+        break;
+    default:
+        break;
+    }
+    SC_CHECK(has_memory == (buffer->address != 0));
+    if (has_memory) {
+        SC_CHECK(sc_live_find(&cache->live, buffer->address) == buffer);
+        count->addresses++;
+    }
+}
+
+static void check_sum(sc_mapped kept, sc_mapped counted)
+{
+    SC_CHECK(kept.packed == counted.packed);
+    SC_CHECK(kept.own == counted.own);
+}
+
+static void check_tally(const sc_cache *cache)
+{
+    const sc_tally *tally = &cache->tally;
+
+    SC_CHECK(tally->requests == tally->hits + tally->misses + tally->bypassed);
+    SC_CHECK(tally->live_peak >= sc_mapped_total(cache->granted));
+    SC_CHECK(tally->held_peak >= sc_state_mapped(cache));
+}
+
+void sc_cache_check(const sc_cache *cache)
+{
+    recount count = {0};
+
+    sc_shapes_check(&cache->shapes, cache->step);
+    sc_cap_check(&cache->cap, &cache->shapes);
+    for (const sc_shape *shape = cache->shapes.newest; shape; shape = shape->older) {
+        for (uint32_t i = 0; i < shape->count; i++) {
+            count_buffer(cache, shape->slots[i], &count);
+        }
+    }
+    check_sum(cache->reserved, count.sums[SC_STATE_RESERVED]);
+    check_sum(cache->granted,
+              sc_mapped_plus(count.sums[SC_STATE_LIVE], count.sums[SC_STATE_PARKING]));
+    check_sum(cache->idle, sc_mapped_plus(count.sums[SC_STATE_IDLE], count.sums[SC_STATE_SPOILT]));
+    SC_CHECK(cache->live_bytes == count.live_bytes);
+    SC_CHECK(cache->idle_count == count.idle);
+    SC_CHECK(cache->spoilt_count == count.spoilt);
+    SC_CHECK(cache->live.buffers.used == count.addresses); /* so the table names nothing else */
+    SC_CHECK(!cache->rules.is_observing || count.idle == 0);
+    check_tally(cache);
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+#include "cache/state.h"
+
+static void raise_to(uint64_t *most, uint64_t value)
+{
+    if (*most < value) {
+        *most = value;
+    }
+}
+
+void sc_state_note_peaks(sc_cache *cache, sc_shape *shape)
+{
+    uint32_t live = shape->of[SC_STATE_LIVE] + shape->of[SC_STATE_PARKING];
+
+    raise_to(&cache->tally.live_peak, sc_mapped_total(cache->granted));
+    raise_to(&cache->tally.held_peak, sc_state_mapped(cache));
+    shape->high = shape->high < live ? live : shape->high;
+}
+
+void sc_state_note_free(sc_cache *cache, const sc_buffer *buffer)
+{
+    cache->live_bytes -= buffer->shape->bytes;
+    if (cache->is_inferring) {
+        sc_step_free(&cache->inference, cache->live_bytes);
+    }
+}
+
+void sc_state_drop(sc_cache *cache, sc_buffer *buffer)
+{
+    if (buffer->address) {
+        sc_live_remove(&cache->live, buffer->address);
+        buffer->address = 0;
+    }
+    buffer->is_exported = false;
+    sc_state_move(cache, buffer, SC_STATE_EMPTY);
+}
+
+void sc_state_forget(sc_cache *cache, sc_buffer *buffer)
+{
+    sc_state state = (sc_state)buffer->state;
+
+    if (state == SC_STATE_EMPTY || state == SC_STATE_GONE) {
+        return;
+    }
+    if (state != SC_STATE_IDLE && state != SC_STATE_SPOILT) {
+        sc_state_note_free(cache, buffer);
+    }
+    sc_state_drop(cache, buffer);
+    if (state == SC_STATE_RESERVED || state == SC_STATE_PARKING) {
+        sc_state_move(cache, buffer, SC_STATE_GONE);
+    }
+}
+
+void sc_state_changed(sc_cache *cache, sc_phase from, const sc_shape *shape)
+{
+    sc_phase_change change = {
+        .from = from,
+        .to = cache->gate.phase,
+        .reason = cache->gate.reason,
+        .step = cache->step,
+        .set_size = cache->shapes.recent,
+    };
+    sc_shape_row row;
+
+    cache->fallbacks += change.to == SC_PHASE_FALLBACK;
+    if (!cache->observer.phase) {
+        return;
+    }
+    if (change.to != SC_PHASE_FIXED) {
+        change.idle_released = sc_mapped_total(sc_mapped_plus(cache->granted, cache->idle)) -
+                               sc_mapped_total(cache->granted);
+    }
+    if (shape) {
+        sc_state_shape_row(shape, &row);
+        change.shape = &row;
+    }
+    cache->observer.phase(cache->observer.self, &change);
+}
+
+void sc_state_shape_row(const sc_shape *shape, sc_shape_row *row)
+{
+    *row = (sc_shape_row){
+        .id = shape->id,
+        .bytes = shape->bytes,
+        .site = shape->site,
+        .requests = shape->requests,
+        .hits = shape->hits,
+        .misses = shape->misses,
+        .evicted = shape->evicted,
+        .live = shape->of[SC_STATE_LIVE] + shape->of[SC_STATE_PARKING],
+        .idle = shape->of[SC_STATE_IDLE] + shape->of[SC_STATE_SPOILT],
+        .high = shape->high,
+        .bytes_high = shape->high * shape->mapped,
+        .first_step = shape->first_step,
+        .last_step = shape->last_step,
+        .miss_ns = shape->miss_ns,
+        .allocations = shape->allocations,
+    };
+}
+
+void sc_state_add_tally(sc_tally *sum, const sc_tally *step)
+{
+    sum->requests += step->requests;
+    sum->hits += step->hits;
+    sum->misses += step->misses;
+    sum->bypassed += step->bypassed;
+    sum->driver_allocs += step->driver_allocs;
+    sum->driver_frees += step->driver_frees;
+    sum->malloc_frees += step->malloc_frees;
+    sum->evicted += step->evicted;
+    raise_to(&sum->live_peak, step->live_peak);
+    raise_to(&sum->held_peak, step->held_peak);
+    sum->driver_ns += step->driver_ns;
+    sum->wait_ns += step->wait_ns;
+    sum->hit_ns += step->hit_ns;
+    sum->sampled += step->sampled;
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT
+ * state.h - what the cache*.c files share: the cache itself, and how a buffer changes state.
+ *
+ * A buffer's bytes are in exactly one of five sums, by its state; `going` holds those of buffers
+ * whose record is empty again but whose memory the driver has not taken back yet. move() is the
+ * only place that changes a state, so that bitmaps, counts and sums cannot disagree. The caller
+ * locks. */
+#ifndef SC_CACHE_STATE_H
+#define SC_CACHE_STATE_H
+
+#include "cache/cache.h"
+#include "cache/cap.h"
+#include "cache/live.h"
+#include "cache/mapped.h"
+#include "cache/peak.h"
+#include "cache/shape.h"
+#include "cache/step.h"
+
+struct sc_cache {
+    sc_cache_rules rules;
+    sc_gate gate;
+    bool is_inferring; /* step ends come from what arrives */
+    sc_step inference;
+    sc_shapes shapes;
+    sc_live live;
+    sc_cap cap;
+    sc_peak peak;
+    sc_mapped reserved, granted, idle, going; /* granted: live and being parked; idle: spoilt too */
+    uint64_t live_bytes;                      /* exact, reserved ones among them */
+    uint32_t idle_count, spoilt_count;        /* buffers; those spoilt are in both */
+    uint64_t step;                            /* boundaries so far */
+    uint64_t miss, miss_before; /* largest of this step and of the one before, mapped */
+    sc_tally tally, finished;   /* of the running step; sum of those before */
+    uint64_t steps_in[SC_PHASE_COUNT];
+    uint64_t fallbacks, ooms;
+    sc_cache_observer observer;
+};
+
+/* Sum that a buffer in `state` belongs to; NULL: none. */
+static inline sc_mapped *sc_state_sum(sc_cache *cache, sc_state state)
+{
+    switch (state) {
+    case SC_STATE_RESERVED:
+        return &cache->reserved;
+    case SC_STATE_LIVE:
+    case SC_STATE_PARKING:
+        return &cache->granted;
+    case SC_STATE_IDLE:
+    case SC_STATE_SPOILT:
+        return &cache->idle;
+    default:
+        return NULL;
+    }
+}
+
+static inline void sc_state_move(sc_cache *cache, sc_buffer *buffer, sc_state to)
+{
+    const sc_shape *shape = buffer->shape;
+    sc_state from = (sc_state)buffer->state;
+    sc_mapped *source = sc_state_sum(cache, from), *target = sc_state_sum(cache, to);
+
+    if (source) {
+        *(shape->is_packed ? &source->packed : &source->own) -= shape->mapped;
+    }
+    if (target) {
+        *(shape->is_packed ? &target->packed : &target->own) += shape->mapped;
+    }
+    cache->idle_count += (uint32_t)(target == &cache->idle) - (uint32_t)(source == &cache->idle);
+    cache->spoilt_count += (uint32_t)(to == SC_STATE_SPOILT) - (uint32_t)(from == SC_STATE_SPOILT);
+    sc_shape_set_state(&cache->shapes, buffer, to);
+}
+
+/* What the driver has really mapped now: without what it was only asked for. */
+static inline uint64_t sc_state_mapped(const sc_cache *cache)
+{
+    sc_mapped idle = sc_mapped_plus(cache->idle, cache->going);
+
+    return sc_mapped_total(sc_mapped_plus(cache->granted, idle));
+}
+
+static inline bool sc_state_is_serving(const sc_cache *cache)
+{
+    return cache->gate.phase == SC_PHASE_FIXED && !cache->rules.is_observing;
+}
+
+/* A buffer of `shape` has just become live. */
+void sc_state_note_peaks(sc_cache *cache, sc_shape *shape);
+
+/* The buffer is nobody's any more: out of the table, its slot empty. */
+void sc_state_drop(sc_cache *cache, sc_buffer *buffer);
+/* The same from outside a call that refers to it: one being parked or reserved stays until that
+ * call ends. */
+void sc_state_forget(sc_cache *cache, sc_buffer *buffer);
+
+/* What the program gave back, or what was never granted, is not live any more. */
+void sc_state_note_free(sc_cache *cache, const sc_buffer *buffer);
+
+/* Tell the observer of the change that the gate has just made from `from`. */
+void sc_state_changed(sc_cache *cache, sc_phase from, const sc_shape *shape);
+
+void sc_state_shape_row(const sc_shape *shape, sc_shape_row *row);
+void sc_state_add_tally(sc_tally *sum, const sc_tally *step);
+
+#endif
