@@ -102,6 +102,9 @@ static sc_stage start(void)
     sc_logbook_open();
     sc_run_record();
     tell_complaints(&all);
+    if (!process->options.gate)
+        sc_logbook_warn(
+            "SHAPECACHE_GATE=0: no gate, no cap and no trim; memory held may grow without end");
     if (has_tool(environment))
         atomic_store(&process->closing, SC_REASON_TOOL);
     return SC_STAGE_ON;

@@ -17,11 +17,11 @@ uint64_t sc_release(sc_device *device, sc_take why, bool is_inside)
             break;
         sc_unlock(&device->lock);
         uint64_t began = sc_clock_ns();
-        uint64_t failed = 0;
+        uint64_t freed = 0;
 
         /* a free that fails is of a context that has died, and its memory with it */
         for (unsigned i = 0; i < victims.count; i++)
-            failed += driver->mem_free(victims.address[i]) != SC_CUDA_SUCCESS;
+            freed += driver->mem_free(victims.address[i]) == SC_CUDA_SUCCESS;
         uint64_t took = sc_clock_ns() - began;
 
         sc_lock(&device->lock);
@@ -30,7 +30,7 @@ uint64_t sc_release(sc_device *device, sc_take why, bool is_inside)
 
         tally->driver_ns += took;
         if (is_inside)
-            tally->malloc_frees += victims.count - failed;
+            tally->malloc_frees += freed;
         released += victims.count;
     }
     sc_unlock(&device->lock);

@@ -18,29 +18,29 @@ static bool is_passing(void)
 }
 
 /* One request on its way. */
-typedef struct need {
+typedef struct asking {
     sc_device *device;
-    sc_request request;
+    sc_request asked;
     sc_buffer *buffer; /* NULL: the cache has no record of it */
     sc_address address;
     uint64_t ns;
     bool is_retried;
-} need;
+} asking;
 
-static int ask_driver(need *need)
+static int ask_driver(asking *request)
 {
     uint64_t began = sc_clock_ns();
-    int result = sc_process_driver()->mem_alloc(&need->address, need->request.bytes);
+    int result = sc_process_driver()->mem_alloc(&request->address, request->asked.bytes);
 
-    need->ns += sc_clock_ns() - began;
+    request->ns += sc_clock_ns() - began;
     return result;
 }
 
 /* Everything idle goes back; one retry. A capture forbids the frees: then the driver's answer
  * stands. */
-static int retry_after_trim(need *need, int result)
+static int retry_after_trim(asking *request, int result)
 {
-    sc_device *device = need->device;
+    sc_device *device = request->device;
 
     sc_lock(&device->lock);
     bool has_idle = sc_cache_out_of_memory(device->cache);
@@ -48,57 +48,60 @@ static int retry_after_trim(need *need, int result)
     sc_unlock(&device->lock);
     if (has_idle && !sc_process_is_capturing()) {
         (void)sc_release(device, SC_TAKE_ALL, true);
-        need->is_retried = true;
-        result = ask_driver(need);
+        request->is_retried = true;
+        result = ask_driver(request);
     }
     sc_lock(&device->lock);
-    sc_journal_oom(&device->journal, need->request.bytes, need->request.site, need->is_retried,
+    sc_journal_oom(&device->journal, request->asked.bytes, request->asked.site, request->is_retried,
                    result);
     sc_unlock(&device->lock);
     return result;
 }
 
 /* Tells the cache how the driver's call went. False: it holds the address already. */
-static bool record_miss(const need *need, int result)
+static bool record_miss(const asking *request, int result)
 {
-    sc_device *device = need->device;
+    sc_device *device = request->device;
     bool is_new = true;
 
     sc_lock(&device->lock);
-    sc_cache_tally(device->cache)->driver_ns += need->ns;
+    sc_cache_tally(device->cache)->driver_ns += request->ns;
     if (result != SC_CUDA_SUCCESS) {
-        if (need->buffer)
-            sc_cache_failed(device->cache, need->buffer);
+        if (request->buffer)
+            sc_cache_failed(device->cache, request->buffer);
     } else {
-        uint32_t shape = need->buffer ? sc_buffer_shape(need->buffer) : 0;
-        sc_allocation row = {.address = need->address,
-                             .bytes = need->request.bytes,
-                             .shape = need->buffer ? &shape : NULL,
-                             .site = need->request.site};
+        uint32_t shape = request->buffer ? sc_buffer_shape(request->buffer) : 0;
+        sc_allocation row = {.address = request->address,
+                             .bytes = request->asked.bytes,
+                             .shape = request->buffer ? &shape : NULL,
+                             .site = request->asked.site};
 
-        if (need->buffer)
-            is_new = sc_cache_allocated(device->cache, need->buffer, need->address, need->ns);
+        if (request->buffer)
+            is_new =
+                sc_cache_allocated(device->cache, request->buffer, request->address, request->ns);
+        else
+            sc_cache_tally(device->cache)->driver_allocs++;
         sc_journal_alloc(&device->journal, &row);
     }
     sc_unlock(&device->lock);
     return is_new;
 }
 
-static int allocate(need *need, sc_address *address, bool wants_room)
+static int allocate(asking *request, sc_address *address, bool wants_room)
 {
     int result;
 
     if (wants_room)
-        (void)sc_release(need->device, SC_TAKE_ROOM, true);
-    result = ask_driver(need);
+        (void)sc_release(request->device, SC_TAKE_ROOM, true);
+    result = ask_driver(request);
     bool is_out = result == SC_CUDA_OUT_OF_MEMORY;
 
     if (is_out)
-        result = retry_after_trim(need, result);
-    if (!record_miss(need, result))
+        result = retry_after_trim(request, result);
+    if (!record_miss(request, result))
         sc_engine_bypassed("the driver allocated an address that was never seen freed");
     if (result == SC_CUDA_SUCCESS)
-        *address = need->address;
+        *address = request->address;
     else
         sc_engine_result(result);
     if (is_out && !sc_process_is_capturing())
@@ -107,16 +110,16 @@ static int allocate(need *need, sc_address *address, bool wants_room)
 }
 
 /* Under the device's lock. `began`: when the request came, 0 when it is not one of those timed. */
-static void record_hit(const need *hit, uint64_t began)
+static void record_hit(const asking *hit, uint64_t began)
 {
     sc_device *device = hit->device;
 
     if (sc_journal_wants_events()) {
         uint32_t shape = sc_buffer_shape(hit->buffer);
         sc_allocation row = {.address = sc_buffer_address(hit->buffer),
-                             .bytes = hit->request.bytes,
+                             .bytes = hit->asked.bytes,
                              .shape = &shape,
-                             .site = hit->request.site,
+                             .site = hit->asked.site,
                              .is_hit = true};
 
         sc_journal_alloc(&device->journal, &row);
@@ -132,21 +135,21 @@ static void record_hit(const need *hit, uint64_t began)
 int sc_serve_alloc(sc_address *address, size_t bytes, const void *caller)
 {
     uint64_t began = sc_thread_self.hits % SAMPLE == 0 ? sc_clock_ns() : 0;
-    need need = {.request = {.bytes = bytes, .is_passing = is_passing()}};
-    sc_device *device = sc_device_current(&need.request.context);
+    asking one = {.asked = {.bytes = bytes, .is_passing = is_passing()}};
+    sc_device *device = sc_device_current(&one.asked.context);
     bool wants_room = false;
 
     if (!device)
         return sc_process_driver()->mem_alloc(address, bytes);
     if (sc_process_self.options.stacks != SC_STACKS_OFF)
-        need.request.site = sc_site_number(caller);
-    need.device = device;
+        one.asked.site = sc_site_number(caller);
+    one.device = device;
     sc_lock(&device->lock);
-    sc_answer answer = sc_cache_request(device->cache, need.request, &need.buffer);
+    sc_answer answer = sc_cache_request(device->cache, one.asked, &one.buffer);
 
     if (answer == SC_HIT) {
-        *address = sc_buffer_address(need.buffer);
-        record_hit(&need, began);
+        *address = sc_buffer_address(one.buffer);
+        record_hit(&one, began);
         sc_unlock(&device->lock);
         sc_thread_self.hits++;
         return SC_CUDA_SUCCESS;
@@ -154,7 +157,7 @@ int sc_serve_alloc(sc_address *address, size_t bytes, const void *caller)
     if (answer == SC_ALLOCATE && !sc_process_is_capturing())
         wants_room = sc_cache_wants(device->cache, SC_TAKE_ROOM);
     sc_unlock(&device->lock);
-    return allocate(&need, address, wants_room);
+    return allocate(&one, address, wants_room);
 }
 
 /* What a free found out about its address, under the owner's lock. */
@@ -211,6 +214,22 @@ static int free_for_real(sc_device *device, sc_address address)
     return result;
 }
 
+/* A block that no cache knows; the time is booked where this thread was last. */
+static int free_unknown(sc_device *device, sc_address address)
+{
+    int result;
+
+    if (!device)
+        return sc_process_driver()->mem_free(address);
+    result = free_for_real(device, address);
+    if (result == SC_CUDA_SUCCESS) {
+        sc_lock(&device->lock);
+        sc_cache_tally(device->cache)->driver_frees++;
+        sc_unlock(&device->lock);
+    }
+    return result;
+}
+
 /* Waits as the driver's free would have. A wait that fails makes the real free, whose answer is the
  * one the program would have got without us. */
 static int park(const found *block, sc_address address)
@@ -220,18 +239,20 @@ static int park(const found *block, sc_address address)
     int waited = sc_wait(sc_process_driver(), block->context,
                          atomic_load_explicit(&sc_process_self.is_peered, memory_order_acquire));
     uint64_t took = sc_clock_ns() - began;
-    bool is_parked = false;
+    bool is_parked = false, is_ours = true;
 
     sc_lock(&device->lock);
     sc_cache_tally(device->cache)->wait_ns += took;
     if (waited == SC_CUDA_SUCCESS)
         is_parked = sc_cache_park(device->cache, block->buffer);
     else
-        sc_cache_unpark(device->cache, block->buffer);
+        is_ours = sc_cache_unpark(device->cache, block->buffer);
     sc_journal_free(&device->journal, address, is_parked);
     sc_unlock(&device->lock);
     sc_engine_result(waited);
-    return is_parked ? SC_CUDA_SUCCESS : free_for_real(device, address);
+    if (is_parked || !is_ours) /* not ours: it died with its context, and so did the wait */
+        return waited;
+    return free_for_real(device, address);
 }
 
 int sc_serve_free(sc_address address)
@@ -241,8 +262,8 @@ int sc_serve_free(sc_address address)
 
     switch (block.answer) {
     case SC_FREE_UNKNOWN:
-        result = sc_process_driver()->mem_free(address);
         block.device = sc_thread_self.last;
+        result = free_unknown(block.device, address);
         break;
     case SC_FREE_PARK:
         result = park(&block, address);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/summary.h"
+#include "base/text.h"
 #include "engine/logbook.h"
 #include "engine/process.h"
 
