@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT
+ * event.h - events: a name for "the work enqueued on that stream before this call".
+ *
+ * Each record makes a fresh mark (stream.h) that the recording operation completes; the event
+ * points to its latest one, so a wait enqueued earlier keeps the record it saw. Guarded by the
+ * lock. */
+#ifndef SC_SIM_EVENT_H
+#define SC_SIM_EVENT_H
+
+#include "api.h"
+#include "handle.h"
+
+struct sim_mark;
+
+struct sim_event {
+    struct sim_object object;
+    unsigned flags;
+    struct sim_mark *mark; /* NULL: never recorded */
+};
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT
+ * lock.h - the one lock of the simulated driver, and the one condition to wait on.
+ *
+ * Everything that changes after start-up (contexts, streams and their queues, events, allocations,
+ * handles, a device's byte counts) is guarded by one mutex. It is held for table work only: never
+ * while an operation runs, a cost is spent, a page is given back or anything is written. One lock
+ * cannot be taken in the wrong order, and nothing here is hot enough to need more. Exceptions are
+ * the counters of calls.h (atomics), the registered kernels (kernel.c: a lock of its own, taken
+ * alone) and the report (report.c: likewise).
+ *
+ * Functions that expect the lock to be held say so in their name: sim_..._locked. Of these, only
+ * sim_wait_locked() lets go of it: what was read before it must be read again.
+ *
+ * Progress: whenever an operation completes, whoever waits for a stream, an event or a dependency
+ * is woken and looks again. */
+#ifndef SC_SIM_LOCK_H
+#define SC_SIM_LOCK_H
+
+#include <pthread.h>
+
+void sim_lock(void);
+void sim_unlock(void);
+
+/* Waits, letting go of the lock, until an operation completes somewhere. */
+void sim_wait_locked(void);
+
+/* An operation has completed. */
+void sim_progress_locked(void);
+
+/* The mutex itself, for a condition of one's own. */
+pthread_mutex_t *sim_mutex(void);
+
+#endif

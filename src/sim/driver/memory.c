@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT */
+#include "memory.h"
+
+#include <stdlib.h>
+
+#include "clock.h"
+#include "context.h"
+#include "device.h"
+#include "internal.h"
+#include "lock.h"
+#include "space.h"
+#include "stream.h"
+
+#define UNIT      512
+#define HOST_PAGE 4096
+
+static unsigned long long last_id;
+static struct sim_block *registered; /* all of them, linked by `next`; few */
+
+static void link_block(struct sim_block *block)
+{
+    struct sim_block **list =
+        block->kind == SIM_REGISTERED_MEMORY ? &registered : &block->context->blocks;
+
+    block->next = *list;
+    if (*list)
+        (*list)->previous = block;
+    *list = block;
+}
+
+static void unlink_block(struct sim_block *block)
+{
+    struct sim_block **list =
+        block->kind == SIM_REGISTERED_MEMORY ? &registered : &block->context->blocks;
+
+    if (block->previous)
+        block->previous->next = block->next;
+    else
+        *list = block->next;
+    if (block->next)
+        block->next->previous = block->previous;
+    block->next = block->previous = NULL;
+}
+
+static CUresult place_locked(struct sim_block *block)
+{
+    struct sim_device *device = block->context->device;
+    bool on_device = block->kind == SIM_DEVICE_MEMORY;
+
+    if (!block->context->alive)
+        return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    if (on_device && !sim_device_take_locked(device, block->bytes))
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    block->address = sim_space_place_locked(block, block->bytes, on_device ? UNIT : HOST_PAGE);
+    if (block->address == 0) {
+        if (on_device)
+            sim_device_give_locked(device, block->bytes);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    block->id = ++last_id;
+    link_block(block);
+    return CUDA_SUCCESS;
+}
+
+CUresult sim_memory_new(struct sim_context *context, enum sim_memory_kind kind, size_t bytes,
+                        unsigned flags, uintptr_t *address)
+{
+    struct sim_block *block = calloc(1, sizeof *block);
+    CUresult status;
+
+    if (!block)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    block->context = context;
+    block->kind = kind;
+    block->bytes = bytes;
+    block->flags = flags;
+    sim_lock();
+    status = place_locked(block);
+    sim_unlock();
+    if (status == CUDA_SUCCESS)
+        *address = block->address;
+    else
+        free(block);
+    return status;
+}
+
+static bool overlaps(const struct sim_block *block, uintptr_t address, size_t bytes)
+{
+    return address < block->address + block->bytes && block->address < address + bytes;
+}
+
+CUresult sim_memory_register(struct sim_context *context, uintptr_t address, size_t bytes,
+                             unsigned flags)
+{
+    struct sim_block *block = calloc(1, sizeof *block);
+    CUresult status = CUDA_SUCCESS;
+
+    if (!block)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    *block = (struct sim_block){.context = context,
+                                .address = address,
+                                .bytes = bytes,
+                                .kind = SIM_REGISTERED_MEMORY,
+                                .flags = flags};
+    sim_lock();
+    for (struct sim_block *other = registered; other; other = other->next)
+        if (overlaps(other, address, bytes))
+            status = CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+    if (sim_memory_find_locked(address))
+        status = CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+    if (status == CUDA_SUCCESS) {
+        block->id = ++last_id;
+        link_block(block);
+    }
+    sim_unlock();
+    if (status != CUDA_SUCCESS)
+        free(block);
+    return status;
+}
+
+struct sim_block *sim_memory_find_locked(uintptr_t address)
+{
+    struct sim_block *block = NULL;
+
+    if (sim_space_look_locked(address, &block) == SIM_PLACE_BLOCK)
+        return address - block->address < block->bytes ? block : NULL;
+    for (block = registered; block; block = block->next)
+        if (address >= block->address && address - block->address < block->bytes)
+            return block;
+    return NULL;
+}
+
+/* Pages go back while the block still holds its addresses, so that nobody else can have them yet.
+ */
+static void release_block(struct sim_block *block)
+{
+    if (block->kind != SIM_REGISTERED_MEMORY)
+        sim_space_discard(block->address, block->bytes);
+    sim_lock();
+    if (block->kind != SIM_REGISTERED_MEMORY)
+        sim_space_clear_locked(block->address, block->bytes);
+    if (block->kind == SIM_DEVICE_MEMORY)
+        sim_device_give_locked(block->context->device, block->bytes);
+    sim_unlock();
+    free(block);
+}
+
+CUresult sim_memory_free(uintptr_t address, enum sim_memory_kind kind, uint64_t cost_ns)
+{
+    struct sim_block *block;
+    struct sim_context *context;
+
+    sim_lock();
+    block = sim_memory_find_locked(address);
+    if (!block || block->kind != kind || block->address != address || block->freeing) {
+        sim_unlock();
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    context = block->context;
+    if (context->sticky != CUDA_SUCCESS) {
+        sim_unlock();
+        return (CUresult)context->sticky;
+    }
+    block->freeing = true;
+    sim_context_drain_locked(context);
+    block->freed = true;
+    unlink_block(block);
+    sim_unlock();
+    sim_spend_ns(cost_ns);
+    release_block(block);
+    return CUDA_SUCCESS;
+}
+
+static enum sim_place look(uintptr_t address, bool *known, bool *device)
+{
+    struct sim_block *block = NULL;
+    enum sim_place place;
+
+    sim_lock();
+    place = sim_space_look_locked(address, &block);
+    if (!block)
+        block = sim_memory_find_locked(address);
+    *known = block != NULL;
+    *device = block ? block->kind == SIM_DEVICE_MEMORY : place != SIM_PLACE_OUTSIDE;
+    sim_unlock();
+    return place;
+}
+
+bool sim_memory_plausible(uintptr_t address)
+{
+    bool known, device;
+
+    return look(address, &known, &device) != SIM_PLACE_OUTSIDE || known;
+}
+
+bool sim_memory_pageable(uintptr_t address)
+{
+    return !sim_memory_plausible(address);
+}
+
+bool sim_memory_on_device(uintptr_t address)
+{
+    bool known, device;
+
+    (void)look(address, &known, &device);
+    return device;
+}
+
+bool sim_memory_check(const char *what, bool writes, uintptr_t address, size_t bytes)
+{
+    struct sim_block *block = NULL;
+    const char *kind = NULL;
+    size_t offset = 0, size = 0;
+
+    if (bytes == 0)
+        return true;
+    sim_lock();
+    switch (sim_space_look_locked(address, &block)) {
+    case SIM_PLACE_OUTSIDE:
+        break;
+    case SIM_PLACE_FREED:
+        kind = "use-after-free";
+        break;
+    case SIM_PLACE_NEVER:
+        kind = "out-of-bounds";
+        break;
+    case SIM_PLACE_BLOCK:
+        offset = address - block->address;
+        size = block->bytes;
+        if (offset > size || bytes > size - offset)
+            kind = "out-of-bounds";
+        else if (block->freed)
+            kind = "use-after-free";
+        break;
+    }
+    sim_unlock();
+    if (kind && size > 0)
+        simcuda_violation(kind, "%s %s %zu bytes at offset %zu of a block of %zu at 0x%zx", what,
+                          writes ? "writes" : "reads", bytes, offset, size,
+                          (size_t)(address - offset));
+    else if (kind)
+        simcuda_violation(kind, "%s %s %zu bytes at 0x%zx", what, writes ? "writes" : "reads",
+                          bytes, (size_t)address);
+    return kind == NULL;
+}
+
+/* A block whose free is on its way out (it waits for this very context) is that call's to release.
+ */
+struct sim_block *sim_memory_end_locked(struct sim_context *context)
+{
+    struct sim_block *taken = NULL;
+    struct sim_block *next;
+
+    for (struct sim_block *block = context->blocks; block; block = next) {
+        next = block->next;
+        if (block->freeing)
+            continue;
+        unlink_block(block);
+        block->next = taken;
+        taken = block;
+    }
+    for (struct sim_block *block = registered; block; block = next) {
+        next = block->next;
+        if (block->context != context || block->freeing)
+            continue;
+        unlink_block(block);
+        block->next = taken;
+        taken = block;
+    }
+    return taken;
+}
+
+void sim_memory_discard(struct sim_block *blocks)
+{
+    struct sim_block *next;
+
+    for (struct sim_block *block = blocks; block; block = next) {
+        next = block->next;
+        release_block(block);
+    }
+}

@@ -1,0 +1,15 @@
+# Turns the committed name lists into tables the C preprocessor reads: -DNAMES=folder -DOUT=folder.
+file(STRINGS ${NAMES}/cuda.txt names REGEX "^cu")
+set(text "")
+foreach(name ${names})
+  string(APPEND text "CALL(${name})\n")
+endforeach()
+file(WRITE ${OUT}/calls.def "${text}")
+
+file(STRINGS ${NAMES}/resolve.txt rows REGEX "^cu")
+set(text "")
+foreach(row ${rows})
+  string(REPLACE " " ", " row "${row}")
+  string(APPEND text "ENTRY(${row})\n")
+endforeach()
+file(WRITE ${OUT}/resolve.def "${text}")

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+#include "report.h"
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "device.h"
+#include "internal.h"
+#include "lock.h"
+#include "process.h"
+#include "settings.h"
+
+#define MAX_LAYERS   8
+#define MAX_KINDS    32
+#define MAX_PRINTED  8 /* of each kind, on stderr */
+#define KIND_LENGTH  48
+#define INTERNAL_API __attribute__((visibility("default")))
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static simcuda_counters layers[MAX_LAYERS];
+static size_t layer_count;
+static struct {
+    char name[KIND_LENGTH];
+    uint64_t count;
+} kinds[MAX_KINDS];
+static size_t kind_count;
+static _Atomic uint64_t unchecked;
+
+INTERNAL_API void simcuda_report_counters(const simcuda_counters *counters)
+{
+    pthread_mutex_lock(&lock);
+    if (layer_count < MAX_LAYERS)
+        layers[layer_count++] = *counters;
+    pthread_mutex_unlock(&lock);
+}
+
+/* Counts one more of `kind` and returns how many there are. */
+static uint64_t count_kind(const char *kind)
+{
+    size_t i = 0;
+    uint64_t count = 0;
+
+    pthread_mutex_lock(&lock);
+    while (i < kind_count && strncmp(kinds[i].name, kind, KIND_LENGTH - 1) != 0)
+        i++;
+    if (i == kind_count && kind_count < MAX_KINDS) {
+        snprintf(kinds[i].name, KIND_LENGTH, "%s", kind);
+        kind_count++;
+    }
+    if (i < kind_count)
+        count = ++kinds[i].count;
+    pthread_mutex_unlock(&lock);
+    return count;
+}
+
+INTERNAL_API void simcuda_violation(const char *kind, const char *format, ...)
+{
+    uint64_t count = count_kind(kind);
+    char text[512];
+    va_list arguments;
+
+    if (count > MAX_PRINTED)
+        return;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    fprintf(stderr, "simcuda: %s: %s%s\n", kind, text,
+            count == MAX_PRINTED ? " (more of this kind are only counted)" : "");
+}
+
+void sim_report_unchecked(void)
+{
+    atomic_fetch_add_explicit(&unchecked, 1, memory_order_relaxed);
+}
+
+static void write_text(FILE *out, const char *text)
+{
+    fputc('"', out);
+    for (; *text; text++) {
+        if (*text == '"' || *text == '\\')
+            fputc('\\', out);
+        if ((unsigned char)*text >= ' ')
+            fputc(*text, out);
+    }
+    fputc('"', out);
+}
+
+/* "name": {"function": calls, ...} for all functions called, or only the unsupported ones. */
+static void write_calls(FILE *out, const char *name, bool only_unsupported)
+{
+    const char *separator = "";
+
+    fprintf(out, "  \"%s\": {", name);
+    for (size_t l = 0; l < layer_count; l++)
+        for (size_t i = 0; i < layers[l].count; i++) {
+            uint64_t count = atomic_load(&layers[l].counts[i]);
+
+            if (count == 0 || (only_unsupported && !layers[l].unsupported[i]))
+                continue;
+            fprintf(out, "%s\n    ", separator);
+            write_text(out, layers[l].names[i]);
+            fprintf(out, ": %llu", (unsigned long long)count);
+            separator = ",";
+        }
+    fprintf(out, "%s},\n", *separator ? "\n  " : "");
+}
+
+static void write_violations(FILE *out)
+{
+    fprintf(out, "  \"violations\": {");
+    for (size_t i = 0; i < kind_count; i++) {
+        fprintf(out, "%s\n    ", i > 0 ? "," : "");
+        write_text(out, kinds[i].name);
+        fprintf(out, ": %llu", (unsigned long long)kinds[i].count);
+    }
+    fprintf(out, "%s},\n", kind_count > 0 ? "\n  " : "");
+}
+
+/* Mapped bytes: of all devices together, then of each. */
+static void write_memory(FILE *out)
+{
+    struct sim_device copies[16];
+    int count = sim_device_count();
+    unsigned long long live = 0, peak;
+
+    sim_lock();
+    for (int i = 0; i < count; i++) {
+        copies[i] = *sim_device_find(i);
+        live += sim_device_mapped_locked(&copies[i]);
+    }
+    peak = sim_devices_peak_locked();
+    sim_unlock();
+    fprintf(out, "  \"live\": %llu,\n  \"peak\": %llu,\n  \"devices\": [", live, peak);
+    for (int i = 0; i < count; i++)
+        fprintf(out, "%s\n    {\"live\": %llu, \"peak\": %llu, \"memory\": %llu}", i > 0 ? "," : "",
+                (unsigned long long)sim_device_mapped_locked(&copies[i]),
+                (unsigned long long)copies[i].peak, (unsigned long long)copies[i].memory);
+    fprintf(out, "%s]\n", count > 0 ? "\n  " : "");
+}
+
+static void write_report(FILE *out)
+{
+    pthread_mutex_lock(&lock);
+    fprintf(out, "{\n");
+    write_calls(out, "calls", false);
+    write_calls(out, "unsupported", true);
+    write_violations(out);
+    fprintf(out, "  \"unchecked\": %llu,\n", (unsigned long long)atomic_load(&unchecked));
+    pthread_mutex_unlock(&lock);
+    write_memory(out);
+    fprintf(out, "}\n");
+}
+
+/* A process that never called us writes nothing: a preload is in the shell and in `ls` too. */
+__attribute__((destructor)) static void report_at_exit(void)
+{
+    const char *path;
+    FILE *out;
+
+    if (!sim_process_reports())
+        return;
+    path = sim_settings()->report;
+    if (*path == '\0')
+        return;
+    out = strcmp(path, "-") == 0 ? stderr : fopen(path, "we");
+    if (!out) {
+        fprintf(stderr, "simcuda: cannot write the report to %s\n", path);
+        return;
+    }
+    write_report(out);
+    if (out == stderr)
+        fflush(out);
+    else
+        fclose(out);
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT
+ * report.h - violations, and the report that SIMCUDA_REPORT asks for at exit.
+ *
+ * simcuda_violation() and simcuda_report_counters() (internal.h) are defined here too. The report
+ * has a lock of its own, so that a violation can be counted from anywhere; nothing else is locked
+ * under it. */
+#ifndef SC_SIM_REPORT_H
+#define SC_SIM_REPORT_H
+
+/* A launch ran whose memory accesses are not known. */
+void sim_report_unchecked(void);
+
+#endif
