@@ -80,9 +80,10 @@ SIMRT_API cudaError_t cudaPeekAtLastError(void)
 static void fork_child(void)
 {
     simrt_module_unlock();
-    simrt_sample_abandon();
-    if (simrt_bind_touched())
+    if (simrt_bind_touched()) {
         atomic_store(&forked, true);
+        simrt_sample_abandon();
+    }
 }
 
 __attribute__((constructor)) static void load(void)

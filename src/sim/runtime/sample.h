@@ -11,7 +11,8 @@
  * `live` is what the program holds on that device, `live_mapped` the same by the driver's rule: an
  * allocation of 1 MiB and more is rounded up to 2 MiB, smaller ones to 512 B and their sum to 2
  * MiB. An allocation counts from its return, a free from its return. Lines gather in a buffer of 64
- * KiB that is written when full and at exit; a forked child writes nothing.
+ * KiB that is written when full and at exit; a child forked after the driver's start writes
+ * nothing.
  *
  * One lock; it is held while the device is asked. Without SIMCUDA_SAMPLES every function returns at
  * once. A record belongs to this module between the calls that pass it. */
