@@ -162,7 +162,7 @@ def evaluation_has_buffers_of_its_own_and_changes_no_loss(build):
     plain, run = Run(build, *SMALL), Run(build, "--eval-every", "5", *SMALL)
     expect(run.bits() == plain.bits(), "it changes the losses")
     expect([int(e[0]) for e in run.evaluations] == list(range(4, 60, 5)), f"evaluations after steps {[e[0] for e in run.evaluations]}")
-    expect({int(e[1]) for e in run.evaluations} == {1536}, "its length is not three quarters")
+    expect({int(e[1]) for e in run.evaluations} == {1664}, "its length is not thirteen sixteenths")
     expect(run.requests == plain.requests + 12 * 7, f"{run.requests - plain.requests} requests more for 12 evaluations")
 
 
@@ -170,7 +170,7 @@ def evaluation_has_buffers_of_its_own_and_changes_no_loss(build):
 def the_last_batch_of_an_epoch_is_shorter_by_the_same_length(build):
     lengths = Run(build, "--short-last-batch", *SMALL).lengths()
     expect([i for i, length in enumerate(lengths) if length != 2048] == [15, 31, 47], f"{lengths}")
-    expect({lengths[i] for i in (15, 31, 47)} == {1280}, f"{lengths}")
+    expect({lengths[i] for i in (15, 31, 47)} == {1408}, f"{lengths}")
 
 
 @case

@@ -13,14 +13,15 @@ struct lengths {
     int *fresh; /* the new lengths in the order of their use */
 };
 
+/* Sixteenths with which no tensor has the bytes of another of the full length. */
 static int short_length(const struct options *options)
 {
-    return (int)(options->length * 5LL / 8);
+    return (int)(options->length * 11LL / 16);
 }
 
 int lengths_of_evaluation(const struct options *options)
 {
-    return (int)(options->length * 3LL / 4);
+    return (int)(options->length * 13LL / 16);
 }
 
 int lengths_max(const struct options *options)
