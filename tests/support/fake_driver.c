@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: MIT */
+#include "support/fake_driver.h"
+#include "engine/thread.h"
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DEVICES = 2, BLOCKS = 4096, CONTEXTS = 64, DEPTH = 8, INVALID_CONTEXT = 201 };
+
+typedef struct block {
+    sc_address address;
+    uint64_t bytes;
+    sc_context context;
+    bool is_live;
+} block;
+
+typedef struct context_record {
+    int device;
+    bool is_alive;
+} context_record;
+
+static struct {
+    pthread_mutex_t lock;
+    uint64_t memory, used[DEVICES];
+    block blocks[BLOCKS]; /* a block that died is used again for the next allocation of its size */
+    unsigned block_count;
+    sc_address next;
+    context_record contexts[CONTEXTS]; /* a context is its index + 1 */
+    unsigned context_count;
+    unsigned calls, counts[FAKE_CALL_COUNT];
+    unsigned fail_at, kind_times[FAKE_CALL_COUNT];
+    int fail_result, kind_result[FAKE_CALL_COUNT];
+    sc_context last_waited;
+    bool was_under_lock;
+    void (*on_wait)(void);
+} fake = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static _Thread_local sc_context stack[DEPTH];
+static _Thread_local unsigned depth; /* 0: no context is current */
+
+static void take(void)
+{
+    (void)pthread_mutex_lock(&fake.lock);
+}
+
+static void give(void)
+{
+    (void)pthread_mutex_unlock(&fake.lock);
+}
+
+/* Counts the call; the error it must answer with, or 0. Under the lock. */
+static int enter(fake_call kind)
+{
+    fake.was_under_lock |= sc_thread_self.locks != 0;
+    fake.counts[kind]++;
+    fake.calls++;
+    if (fake.fail_at && --fake.fail_at == 0)
+        return fake.fail_result;
+    if (fake.kind_times[kind]) {
+        fake.kind_times[kind]--;
+        return fake.kind_result[kind];
+    }
+    return 0;
+}
+
+static context_record *find_context(sc_context context)
+{
+    if (context == 0 || context > fake.context_count || !fake.contexts[context - 1].is_alive)
+        return NULL;
+    return &fake.contexts[context - 1];
+}
+
+static context_record *current(void)
+{
+    return depth ? find_context(stack[depth - 1]) : NULL;
+}
+
+/* A dead block of this size, else a new one. */
+static block *find_room(uint64_t bytes)
+{
+    for (unsigned i = fake.block_count; i-- > 0;) {
+        if (!fake.blocks[i].is_live && fake.blocks[i].bytes == bytes)
+            return &fake.blocks[i];
+    }
+    if (fake.block_count == BLOCKS)
+        return NULL;
+    block *fresh = &fake.blocks[fake.block_count++];
+
+    fresh->address = fake.next;
+    fresh->bytes = bytes;
+    fake.next += (bytes + 511) / 512 * 512;
+    return fresh;
+}
+
+static int mem_alloc(sc_address *address, size_t bytes)
+{
+    take();
+    int result = enter(FAKE_MEM_ALLOC);
+    const context_record *context = current();
+
+    if (!result && !context)
+        result = INVALID_CONTEXT;
+    else if (!result && (bytes == 0 || !address))
+        result = SC_CUDA_INVALID_VALUE;
+    else if (!result && bytes > fake.memory - fake.used[context->device])
+        result = SC_CUDA_OUT_OF_MEMORY;
+    block *room = result ? NULL : find_room(bytes);
+
+    if (room) {
+        room->is_live = true;
+        room->context = stack[depth - 1];
+        fake.used[context->device] += bytes;
+        *address = room->address;
+    } else if (!result) {
+        result = SC_CUDA_OUT_OF_MEMORY;
+    }
+    give();
+    return result;
+}
+
+static block *find_live(sc_address address)
+{
+    for (unsigned i = 0; i < fake.block_count; i++) {
+        if (fake.blocks[i].is_live && fake.blocks[i].address == address)
+            return &fake.blocks[i];
+    }
+    return NULL;
+}
+
+static void kill_block(block *dead)
+{
+    dead->is_live = false;
+    fake.used[fake.contexts[dead->context - 1].device] -= dead->bytes;
+}
+
+static int mem_free(sc_address address)
+{
+    take();
+    int result = enter(FAKE_MEM_FREE);
+    block *found = find_live(address);
+
+    if (!result && address && !found)
+        result = SC_CUDA_INVALID_VALUE;
+    else if (!result && found)
+        kill_block(found);
+    give();
+    return result;
+}
+
+static int mem_info(size_t *free_bytes, size_t *total_bytes)
+{
+    take();
+    int result = enter(FAKE_MEM_INFO);
+    const context_record *context = current();
+
+    if (!result && !context)
+        result = INVALID_CONTEXT;
+    if (!result) {
+        *free_bytes = fake.memory - fake.used[context->device];
+        *total_bytes = fake.memory;
+    }
+    give();
+    return result;
+}
+
+static int mem_range(sc_address *base, size_t *bytes, sc_address inside)
+{
+    take();
+    int result = enter(FAKE_MEM_RANGE);
+    bool is_found = false;
+
+    for (unsigned i = 0; !result && i < fake.block_count; i++) {
+        const block *one = &fake.blocks[i];
+
+        if (!one->is_live || inside < one->address || inside - one->address >= one->bytes)
+            continue;
+        *base = one->address;
+        *bytes = one->bytes;
+        is_found = true;
+    }
+    give();
+    return result ? result : is_found ? SC_CUDA_SUCCESS : SC_CUDA_INVALID_VALUE;
+}
+
+static int context_current(sc_context *context)
+{
+    take();
+    int result = enter(FAKE_CONTEXT_CURRENT);
+
+    if (!result)
+        *context = depth ? stack[depth - 1] : 0;
+    give();
+    return result;
+}
+
+static int context_device(int *device)
+{
+    take();
+    int result = enter(FAKE_CONTEXT_DEVICE);
+    const context_record *context = current();
+
+    if (!result && !context)
+        result = INVALID_CONTEXT;
+    if (!result)
+        *device = context->device;
+    give();
+    return result;
+}
+
+static int context_push(sc_context context)
+{
+    take();
+    int result = enter(FAKE_CONTEXT_PUSH);
+
+    if (!result && (!find_context(context) || depth == DEPTH))
+        result = INVALID_CONTEXT;
+    if (!result)
+        stack[depth++] = context;
+    give();
+    return result;
+}
+
+/* A pop that fails reports an earlier, asynchronous error: it pops all the same. */
+static int context_pop(void)
+{
+    take();
+    int result = enter(FAKE_CONTEXT_POP);
+
+    if (depth)
+        depth--;
+    else if (!result)
+        result = INVALID_CONTEXT;
+    give();
+    return result;
+}
+
+static int context_wait(void)
+{
+    take();
+    int result = enter(FAKE_CONTEXT_WAIT);
+    void (*call)(void) = fake.on_wait;
+
+    if (!result && !current())
+        result = INVALID_CONTEXT;
+    if (!result)
+        fake.last_waited = stack[depth - 1];
+    give();
+    if (call)
+        call();
+    return result;
+}
+
+const sc_driver fake_driver = {
+    .mem_alloc = mem_alloc,
+    .mem_free = mem_free,
+    .mem_info = mem_info,
+    .mem_range = mem_range,
+    .context_current = context_current,
+    .context_device = context_device,
+    .context_push = context_push,
+    .context_pop = context_pop,
+    .context_wait = context_wait,
+};
+
+void fake_init(uint64_t memory)
+{
+    take();
+    fake.memory = memory;
+    memset(fake.used, 0, sizeof fake.used);
+    fake.block_count = 0;
+    fake.next = UINT64_C(0x7f0000000000);
+    fake.context_count = 0;
+    fake.calls = 0;
+    memset(fake.counts, 0, sizeof fake.counts);
+    give();
+    for (int device = 0; device < DEVICES; device++)
+        (void)fake_new_context(device);
+    fake_set_current(fake_primary(0));
+}
+
+sc_context fake_primary(int device)
+{
+    return (sc_context)device + 1;
+}
+
+sc_context fake_new_context(int device)
+{
+    take();
+    if (fake.context_count == CONTEXTS)
+        abort();
+    fake.contexts[fake.context_count++] = (context_record){.device = device, .is_alive = true};
+    sc_context made = fake.context_count;
+
+    give();
+    return made;
+}
+
+void fake_set_current(sc_context context)
+{
+    depth = context != 0;
+    stack[0] = context;
+}
+
+sc_context fake_get_current(void)
+{
+    return depth ? stack[depth - 1] : 0;
+}
+
+void fake_end_context(sc_context context)
+{
+    take();
+    for (unsigned i = 0; i < fake.block_count; i++) {
+        if (fake.blocks[i].is_live && fake.blocks[i].context == context)
+            kill_block(&fake.blocks[i]);
+    }
+    fake.contexts[context - 1].is_alive = false;
+    give();
+}
+
+void fake_fail_at(unsigned n, int result)
+{
+    take();
+    fake.fail_at = n;
+    fake.fail_result = result;
+    give();
+}
+
+void fake_fail_kind(fake_call kind, unsigned times, int result)
+{
+    take();
+    fake.kind_times[kind] = times;
+    fake.kind_result[kind] = result;
+    give();
+}
+
+unsigned fake_calls(void)
+{
+    take();
+    unsigned calls = fake.calls;
+
+    give();
+    return calls;
+}
+
+unsigned fake_count(fake_call kind)
+{
+    take();
+    unsigned count = fake.counts[kind];
+
+    give();
+    return count;
+}
+
+void fake_forget_counts(void)
+{
+    take();
+    memset(fake.counts, 0, sizeof fake.counts);
+    fake.calls = 0;
+    give();
+}
+
+uint64_t fake_live_bytes(void)
+{
+    uint64_t bytes = 0;
+
+    take();
+    for (int device = 0; device < DEVICES; device++)
+        bytes += fake.used[device];
+    give();
+    return bytes;
+}
+
+unsigned fake_live_blocks(void)
+{
+    unsigned count = 0;
+
+    take();
+    for (unsigned i = 0; i < fake.block_count; i++)
+        count += fake.blocks[i].is_live;
+    give();
+    return count;
+}
+
+bool fake_is_live(sc_address address)
+{
+    take();
+    bool is_live = find_live(address) != NULL;
+
+    give();
+    return is_live;
+}
+
+sc_context fake_last_waited(void)
+{
+    take();
+    sc_context last = fake.last_waited;
+
+    give();
+    return last;
+}
+
+bool fake_was_called_under_lock(void)
+{
+    take();
+    bool was = fake.was_under_lock;
+
+    give();
+    return was;
+}
+
+void fake_on_wait(void (*call)(void))
+{
+    take();
+    fake.on_wait = call;
+    give();
+}

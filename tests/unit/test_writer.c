@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+#include "log/writer.h"
+#include <check.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MIB = 1 << 20, LINE = 1000 };
+
+static char folder[] = "/tmp/sc-writer-XXXXXX";
+static char line[LINE];
+
+static void make_folder(void)
+{
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    ck_assert_int_eq(chdir(folder), 0);
+    memset(line, 'x', LINE - 1);
+    line[LINE - 1] = '\n';
+}
+
+static void remove_folder(void)
+{
+    static const char *const names[] = {"log", "log.1", "log.2"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        (void)unlink(names[i]);
+    ck_assert_int_eq(rmdir(folder), 0);
+}
+
+static sc_log open_log(uint64_t most)
+{
+    static const sc_identity identity = {.pid = 1, .world = 1};
+    sc_log log;
+
+    ck_assert_int_eq(sc_log_open(&log, "log", &identity, most, 1), 0);
+    return log;
+}
+
+static uint64_t size_of(const char *path)
+{
+    struct stat about;
+
+    ck_assert_int_eq(stat(path, &about), 0);
+    return (uint64_t)about.st_size;
+}
+
+START_TEST(what_is_written_stands_in_the_file_at_once)
+{
+    sc_log log = open_log(8 * MIB);
+
+    sc_log_write(&log, line, LINE, false);
+    ck_assert_uint_eq(size_of(log.path), LINE);
+    sc_log_write(&log, line, LINE, true);
+    ck_assert_uint_eq(size_of(log.path), 2 * LINE);
+    ck_assert_uint_eq(log.written, 2 * LINE);
+    sc_log_close(&log);
+}
+END_TEST
+
+START_TEST(two_logs_never_share_a_file)
+{
+    sc_log one = open_log(8 * MIB), two = open_log(8 * MIB);
+
+    ck_assert_str_ne(one.path, two.path);
+    sc_log_close(&one);
+    sc_log_close(&two);
+}
+END_TEST
+
+START_TEST(ordinary_lines_leave_the_last_mib_to_those_that_must_be_kept)
+{
+    sc_log log = open_log(4 * MIB);
+
+    for (int i = 0; i < 5 * MIB / LINE; i++)
+        sc_log_write(&log, line, LINE, false);
+    ck_assert_uint_le(log.written, 3 * MIB);
+    ck_assert_uint_gt(log.written, 3 * MIB - LINE);
+    ck_assert_uint_gt(log.dropped, MIB);
+    ck_assert(sc_log_is_tight(&log, LINE));
+    uint64_t before = log.written;
+
+    sc_log_write(&log, line, LINE, true);
+    ck_assert_uint_eq(log.written, before + LINE);
+    sc_log_close(&log);
+}
+END_TEST
+
+START_TEST(the_file_never_grows_beyond_its_limit)
+{
+    sc_log log = open_log(2 * MIB);
+
+    for (int i = 0; i < 3 * MIB / LINE; i++)
+        sc_log_write(&log, line, LINE, true);
+    ck_assert_uint_eq(size_of(log.path), log.written);
+    ck_assert_uint_le(log.written, 2 * MIB);
+    ck_assert_uint_gt(log.written, 2 * MIB - LINE);
+    sc_log_close(&log);
+}
+END_TEST
+
+START_TEST(rows_thin_out_from_three_quarters_on)
+{
+    sc_log log = open_log(16 * MIB);
+
+    while (log.written < 12 * MIB - LINE)
+        sc_log_write(&log, line, LINE, false);
+    ck_assert_uint_eq(log.every, 1);
+    sc_log_write(&log, line, LINE, false);
+    ck_assert_uint_eq(log.every, 2);
+    /* one row in `every` is written: a hundred thousand steps' rows of a thousand bytes still fit
+     */
+    for (uint64_t step = 0; step < 100000; step++) {
+        if (step % log.every == 0)
+            sc_log_write(&log, line, LINE, false);
+    }
+    ck_assert_uint_eq(log.dropped, 0);
+    sc_log_close(&log);
+}
+END_TEST
+
+START_TEST(a_write_error_closes_the_log_for_good)
+{
+    sc_log log = open_log(8 * MIB);
+
+    ck_assert_int_eq(close(log.fd), 0);
+    log.fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
+    ck_assert_int_ge(log.fd, 0);
+    sc_log_write(&log, line, LINE, false);
+    ck_assert_int_eq(log.fd, -1);
+    ck_assert_uint_eq(log.written, 0);
+    sc_log_write(&log, line, LINE, true);
+    ck_assert_uint_eq(size_of("log"), 0);
+}
+END_TEST
+
+START_TEST(the_limit_that_the_process_has_for_files_is_kept)
+{
+    struct rlimit limit = {64 << 10, 64 << 10};
+
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    sc_log log = open_log(8 * MIB);
+
+    for (int i = 0; i < 200; i++) /* the signal for exceeding it would kill this test */
+        sc_log_write(&log, line, LINE, true);
+    ck_assert_uint_le(size_of(log.path), 64 << 10);
+    ck_assert_int_ge(log.fd, 0);
+    sc_log_close(&log);
+}
+END_TEST
+
+START_TEST(a_folder_that_cannot_be_written_is_an_error_and_no_log)
+{
+    static const sc_identity identity = {.pid = 1, .world = 1};
+    sc_log log;
+
+    ck_assert_int_ne(sc_log_open(&log, "/proc/nowhere/log", &identity, MIB, 1), 0);
+    ck_assert_int_eq(log.fd, -1);
+    sc_log_write(&log, line, LINE, true);
+    sc_log_close(&log);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("writer");
+    TCase *tcase = tcase_create("writer");
+    SRunner *runner = srunner_create(suite);
+
+    tcase_add_checked_fixture(tcase, make_folder, remove_folder);
+    tcase_add_test(tcase, what_is_written_stands_in_the_file_at_once);
+    tcase_add_test(tcase, two_logs_never_share_a_file);
+    tcase_add_test(tcase, ordinary_lines_leave_the_last_mib_to_those_that_must_be_kept);
+    tcase_add_test(tcase, the_file_never_grows_beyond_its_limit);
+    tcase_add_test(tcase, rows_thin_out_from_three_quarters_on);
+    tcase_add_test(tcase, a_write_error_closes_the_log_for_good);
+    tcase_add_test(tcase, the_limit_that_the_process_has_for_files_is_kept);
+    tcase_add_test(tcase, a_folder_that_cannot_be_written_is_an_error_and_no_log);
+    suite_add_tcase(suite, tcase);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
