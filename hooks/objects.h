@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT
+ * objects.h - which loaded object an address belongs to.
+ *
+ * Reads the loader's list each time: a few comparisons an object, no symbol table (dladdr scans
+ * one, which takes 0.6 ms for the large libraries of a framework), no state that a dlclose could
+ * make stale. Nothing allocates; the loader's list lock is held by the loader for the walk alone.
+ */
+#ifndef SC_HOOKS_OBJECTS_H
+#define SC_HOOKS_OBJECTS_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct sc_object {
+    uintptr_t base;      /* what the loader added to the addresses in the file */
+    char path[PATH_MAX]; /* as the loader knows it; "" is the program itself */
+} sc_object;
+
+bool sc_object_of(const void *address, sc_object *object);
+
+/* The first whose file name is `stem`, or begins with it and goes on with '.' or '-': libcudart,
+ * libcudart.so.13 and the libcudart-1a2b3c.so.12 that some wheels carry. */
+bool sc_object_named(const char *stem, sc_object *object);
+
+/* "object+0xoffset" for the log. The offset is a return address as the file counts. */
+bool sc_object_text(const void *address, char *out, size_t bytes);
+
+/* A reference to `object` that is never given back, so that pointers into it stay good; NULL if it
+ * is gone. */
+void *sc_object_pin(const sc_object *object);
+
+#endif
