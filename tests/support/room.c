@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+#include "support/room.h"
+#include <check.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char folder[] = "/tmp/sc-engine-XXXXXX";
+static int program_stderr = -1;
+
+static bool site_text(const void *address, char *out, size_t bytes)
+{
+    return (size_t)snprintf(out, bytes, "train+0x%lx", (unsigned long)(uintptr_t)address) < bytes;
+}
+
+static const sc_engine_host host = {.driver = &fake_driver, .site_text = site_text};
+
+void room_open(uint64_t memory)
+{
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    ck_assert_int_eq(chdir(folder), 0);
+    (void)setenv("SHAPECACHE_LOG", "log", 0);
+    (void)setenv("SHAPECACHE_STEP", "api", 0);
+    (void)setenv("SHAPECACHE_WARMUP", "1", 0);
+    int fd = open("stderr", O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
+
+    ck_assert_int_ge(fd, 0);
+    program_stderr = dup(STDERR_FILENO);
+    ck_assert_int_eq(dup2(fd, STDERR_FILENO), STDERR_FILENO);
+    ck_assert_int_eq(close(fd), 0);
+    fake_init(memory);
+    sc_engine_attach(&host);
+}
+
+void room_close(void)
+{
+    ck_assert(!fake_was_called_under_lock());
+    ck_assert_int_eq(dup2(program_stderr, STDERR_FILENO), STDERR_FILENO);
+    ck_assert_int_eq(close(program_stderr), 0);
+    (void)unlink("log");
+    (void)unlink("stderr");
+    ck_assert_int_eq(rmdir(folder), 0);
+}
+
+sc_address room_alloc_from(uint64_t bytes, const void *site)
+{
+    sc_address address = 0;
+
+    ck_assert_int_eq(sc_engine_alloc(&address, bytes, site), SC_CUDA_SUCCESS);
+    ck_assert_uint_ne(address, 0);
+    return address;
+}
+
+sc_address room_alloc(uint64_t bytes)
+{
+    return room_alloc_from(bytes, (const void *)(uintptr_t)(0x1000 + bytes));
+}
+
+void room_free(sc_address address)
+{
+    ck_assert_int_eq(sc_engine_free(address), SC_CUDA_SUCCESS);
+}
+
+void room_batch(const uint64_t *sizes, unsigned count)
+{
+    sc_address blocks[64];
+
+    ck_assert_uint_le(count, 64);
+    for (unsigned i = 0; i < count; i++)
+        blocks[i] = room_alloc(sizes[i]);
+    for (unsigned i = count; i-- > 0;)
+        room_free(blocks[i]);
+    ck_assert_int_eq(sc_engine_step(-1), 0);
+}
+
+void room_fix(const uint64_t *sizes, unsigned count)
+{
+    for (int i = 0; i < 4; i++) /* new, quiet, parked, served */
+        room_batch(sizes, count);
+    unsigned before = fake_count(FAKE_MEM_ALLOC);
+
+    room_batch(sizes, count);
+    ck_assert_uint_eq(fake_count(FAKE_MEM_ALLOC), before);
+}
+
+lines room_log(void)
+{
+    return lines_read("log");
+}
+
+char *room_stderr(void)
+{
+    struct stat about;
+    int fd = open("stderr", O_RDONLY | O_CLOEXEC);
+
+    ck_assert(fd >= 0 && fstat(fd, &about) == 0);
+    char *text = calloc(1, (size_t)about.st_size + 1);
+
+    ck_assert_ptr_nonnull(text);
+    ck_assert_int_eq(read(fd, text, (size_t)about.st_size), about.st_size);
+    ck_assert_int_eq(close(fd), 0);
+    return text;
+}
+
+bool room_has_file(const char *name)
+{
+    return access(name, F_OK) == 0;
+}

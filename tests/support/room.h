@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT
+ * room.h - an engine on the fake driver, in a folder of its own, for one test in a process of its
+ * own.
+ *
+ * Steps end by sc_engine_step(), the set is fixed after one quiet step, the log is "log" and stderr
+ * is "stderr" in the folder; options set in the environment before room_open() win. */
+#ifndef SC_TESTS_ROOM_H
+#define SC_TESTS_ROOM_H
+
+#include "engine/engine.h"
+#include "support/fake_driver.h"
+#include "support/lines.h"
+
+#define KIB (UINT64_C(1) << 10)
+#define MIB (UINT64_C(1) << 20)
+
+void room_open(uint64_t memory);
+void room_close(void); /* removes the folder */
+
+/* Allocate or fail the test; the caller is `site`. */
+sc_address room_alloc_from(uint64_t bytes, const void *site);
+sc_address room_alloc(uint64_t bytes);
+void room_free(sc_address address);
+
+/* One batch: allocates `count` sizes, frees them in reverse, ends the step. */
+void room_batch(const uint64_t *sizes, unsigned count);
+/* Batches until they are served. */
+void room_fix(const uint64_t *sizes, unsigned count);
+
+lines room_log(void);
+char *room_stderr(void); /* free() it */
+bool room_has_file(const char *name);
+
+#endif
