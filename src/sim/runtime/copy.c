@@ -4,6 +4,8 @@
  * The synchronous ones wait as the driver's do: a copy between devices does not wait for itself,
  * one from pageable memory returns when the source may be reused. A kind names the sides; the
  * driver finds them from the addresses for cudaMemcpyDefault and between two host ranges. */
+#include "copy.h"
+
 #include "call.h"
 
 #include <stdint.h>
@@ -53,14 +55,31 @@ static cudaError_t check_kind(enum cudaMemcpyKind kind)
     return (unsigned)kind > cudaMemcpyDefault ? cudaErrorInvalidMemcpyDirection : cudaSuccess;
 }
 
+cudaError_t simrt_copy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind)
+{
+    cudaError_t error = check_kind(kind);
+
+    if (error == cudaSuccess && bytes > 0)
+        error = simrt_error(copy(to, from, bytes, kind));
+    return error;
+}
+
+cudaError_t simrt_copy_async(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
+                             cudaStream_t stream)
+{
+    cudaError_t error = check_kind(kind);
+
+    if (error == cudaSuccess && bytes > 0)
+        error = simrt_error(copy_async(to, from, bytes, kind, stream));
+    return error;
+}
+
 SIMRT_API cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind)
 {
     cudaError_t error = simrt_enter(SIMRT_CALL_cudaMemcpy, SIMRT_CONTEXT);
 
     if (error == cudaSuccess)
-        error = check_kind(kind);
-    if (error == cudaSuccess && bytes > 0)
-        error = simrt_error(copy(to, from, bytes, kind));
+        error = simrt_copy(to, from, bytes, kind);
     return simrt_leave(error);
 }
 
@@ -70,9 +89,7 @@ SIMRT_API cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes,
     cudaError_t error = simrt_enter(SIMRT_CALL_cudaMemcpyAsync, SIMRT_CONTEXT);
 
     if (error == cudaSuccess)
-        error = check_kind(kind);
-    if (error == cudaSuccess && bytes > 0)
-        error = simrt_error(copy_async(to, from, bytes, kind, stream));
+        error = simrt_copy_async(to, from, bytes, kind, stream);
     return simrt_leave(error);
 }
 

@@ -25,7 +25,7 @@ void simrt_count(enum simrt_call call)
 
 int simrt_unsupported(enum simrt_call call)
 {
-    cudaError_t error = simrt_enter(call, SIMRT_BOUND);
+    cudaError_t error = simrt_enter(call, SIMRT_NOTHING);
 
     __atomic_store_n(&unsupported[call], 1, __ATOMIC_RELAXED);
     return (int)simrt_leave(error == cudaSuccess ? cudaErrorNotSupported : error);

@@ -11,6 +11,7 @@ typedef struct device {
     CUcontext primary;   /* written under `lock`, before `active` is set */
     _Atomic bool active; /* retained, and not reset since */
     _Atomic int sticky;
+    _Atomic unsigned resets;
     simrt_limits limits;
 } device;
 
@@ -35,6 +36,11 @@ int simrt_device_current(void)
 const simrt_limits *simrt_device_limits(void)
 {
     return &devices[self.ordinal].limits;
+}
+
+unsigned simrt_device_resets(void)
+{
+    return atomic_load(&devices[self.ordinal].resets);
 }
 
 void simrt_device_mark_sticky(cudaError_t error)
@@ -301,6 +307,7 @@ static cudaError_t reset(int ordinal)
     if (error == cudaSuccess) {
         atomic_store(&target->active, false);
         atomic_store(&target->sticky, 0);
+        atomic_fetch_add(&target->resets, 1);
         atomic_fetch_add(&generation, 1);
     }
     pthread_mutex_unlock(&lock);

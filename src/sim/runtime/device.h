@@ -30,6 +30,10 @@ int simrt_device_current(void);
 
 const simrt_limits *simrt_device_limits(void);
 
+/* How often the thread's device has been reset: what was allocated on it before the last time is
+ * gone. */
+unsigned simrt_device_resets(void);
+
 void simrt_device_mark_sticky(cudaError_t error);
 cudaError_t simrt_device_sticky(void);
 

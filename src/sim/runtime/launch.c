@@ -70,7 +70,7 @@ static cudaError_t check(const configuration *config)
     if (!fits(&config->grid, limits->grid) || !fits(&config->block, limits->block) ||
         threads > (unsigned long long)limits->block_threads)
         return cudaErrorInvalidConfiguration;
-    return cudaSuccess;
+    return config->shared_bytes > UINT32_MAX ? cudaErrorInvalidValue : cudaSuccess;
 }
 
 /* A CUkernel passes for a CUfunction in every launch of the driver. */
@@ -78,8 +78,6 @@ static cudaError_t launch(CUkernel kernel, const configuration *config, void **a
 {
     cudaError_t error = check(config);
 
-    if (error == cudaSuccess && config->shared_bytes > UINT32_MAX)
-        error = cudaErrorInvalidValue;
     if (error == cudaSuccess)
         error = simrt_error(simrt_driver_table.cuLaunchKernel(
             (CUfunction)kernel, config->grid.x, config->grid.y, config->grid.z, config->block.x,
@@ -162,5 +160,24 @@ SIMRT_API cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, cons
         error = simrt_module_find_kernel(function, &kernel);
     if (error == cudaSuccess)
         error = launch_extended(kernel, config, arguments);
+    return simrt_leave(error);
+}
+
+SIMRT_API cudaError_t cudaLaunchCooperativeKernel(const void *function, dim3 grid, dim3 block,
+                                                  void **arguments, size_t shared_bytes,
+                                                  cudaStream_t stream)
+{
+    cudaError_t error = simrt_enter(SIMRT_CALL_cudaLaunchCooperativeKernel, SIMRT_CONTEXT);
+    configuration config = {grid, block, shared_bytes, stream};
+    CUkernel kernel = NULL;
+
+    if (error == cudaSuccess)
+        error = simrt_module_find_kernel(function, &kernel);
+    if (error == cudaSuccess)
+        error = check(&config);
+    if (error == cudaSuccess)
+        error = simrt_error(simrt_driver_table.cuLaunchCooperativeKernel(
+            (CUfunction)kernel, grid.x, grid.y, grid.z, block.x, block.y, block.z,
+            (unsigned)shared_bytes, stream, arguments));
     return simrt_leave(error);
 }

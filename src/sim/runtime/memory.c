@@ -225,3 +225,12 @@ SIMRT_API cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *att
         error = read_attributes(attributes, pointer);
     return simrt_leave(error);
 }
+
+/* A description, not memory; here because it returns no error code, which every name that is not
+ * modelled does. */
+SIMRT_API struct cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w,
+                                                             enum cudaChannelFormatKind kind)
+{
+    simrt_count(SIMRT_CALL_cudaCreateChannelDesc);
+    return (struct cudaChannelFormatDesc){x, y, z, w, kind};
+}

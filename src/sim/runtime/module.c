@@ -4,6 +4,7 @@
 
 #include "call.h"
 #include "nvcc.h"
+#include "symbol.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -181,6 +182,7 @@ SIMRT_API void __cudaUnregisterFatBinary(void **handle)
         free(f);
     }
     simrt_module_unlock();
+    simrt_symbol_forget(handle);
     if (owner->library != NULL && simrt_is_alive())
         (void)simrt_driver_table.cuLibraryUnload(owner->library);
     free(owner);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * program_ask.cu - an nvcc program that asks what training programs ask before they start:
- * properties, occupancy, function attributes, a launch by handle, by configuration and by
- * cudaLaunchKernel. */
+ * properties, occupancy, function attributes, variables, a launch by handle, by configuration and
+ * by cudaLaunchKernel. */
 #include <cstdio>
 #include <cstdlib>
 
@@ -22,10 +22,14 @@ static void check(cudaError_t error, const char *call)
     std::exit(1);
 }
 
+__constant__ float scale[4];
+__device__ int counter;
+__managed__ int managed;
+
 __global__ void touch(float *x, int n)
 {
     if (threadIdx.x < n)
-        x[threadIdx.x] += 1;
+        x[threadIdx.x] += scale[0] * counter * managed;
 }
 
 int main()
@@ -38,6 +42,8 @@ int main()
     cudaLaunchConfig_t config = {};
     cudaEvent_t start, end;
     float milliseconds = -1;
+    float sent[4] = {1, 2, 3, 4}, got[4] = {};
+    void *address = nullptr;
 
     CHECK(cudaGetDeviceCount(&count));
     EXPECT(count == 1);
@@ -53,6 +59,13 @@ int main()
     EXPECT(attributes.maxThreadsPerBlock >= block);
     CHECK(cudaFuncSetAttribute(touch, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                (int)properties.sharedMemPerBlockOptin));
+    CHECK(cudaMemcpyToSymbol(scale, sent, sizeof(sent)));
+    CHECK(cudaMemcpyFromSymbol(got, scale, sizeof(got)));
+    EXPECT(got[0] == 1 && got[3] == 4);
+    CHECK(cudaGetSymbolAddress(&address, counter));
+    EXPECT(address != nullptr);
+    managed = 5;
+    EXPECT(managed == 5);
     CHECK(cudaMalloc(&x, 1024));
     CHECK(cudaEventCreate(&start));
     CHECK(cudaEventCreate(&end));
