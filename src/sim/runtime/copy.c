@@ -7,28 +7,22 @@
 #include "copy.h"
 
 #include "call.h"
-
-#include <stdint.h>
-
-static CUdeviceptr device_pointer(const void *pointer)
-{
-    return (CUdeviceptr)(uintptr_t)pointer;
-}
+#include "pointer.h"
 
 static CUresult copy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind)
 {
     switch (kind) {
     case cudaMemcpyHostToDevice:
-        return simrt_driver_table.cuMemcpyHtoD(device_pointer(to), from, bytes);
+        return simrt_driver_table.cuMemcpyHtoD(simrt_address(to), from, bytes);
     case cudaMemcpyDeviceToHost:
-        return simrt_driver_table.cuMemcpyDtoH(to, device_pointer(from), bytes);
+        return simrt_driver_table.cuMemcpyDtoH(to, simrt_address(from), bytes);
     case cudaMemcpyDeviceToDevice:
-        return simrt_driver_table.cuMemcpyDtoD(device_pointer(to), device_pointer(from), bytes);
+        return simrt_driver_table.cuMemcpyDtoD(simrt_address(to), simrt_address(from), bytes);
     case cudaMemcpyHostToHost:
     case cudaMemcpyDefault:
         break;
     }
-    return simrt_driver_table.cuMemcpy(device_pointer(to), device_pointer(from), bytes);
+    return simrt_driver_table.cuMemcpy(simrt_address(to), simrt_address(from), bytes);
 }
 
 static CUresult copy_async(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
@@ -36,18 +30,17 @@ static CUresult copy_async(void *to, const void *from, size_t bytes, enum cudaMe
 {
     switch (kind) {
     case cudaMemcpyHostToDevice:
-        return simrt_driver_table.cuMemcpyHtoDAsync(device_pointer(to), from, bytes, stream);
+        return simrt_driver_table.cuMemcpyHtoDAsync(simrt_address(to), from, bytes, stream);
     case cudaMemcpyDeviceToHost:
-        return simrt_driver_table.cuMemcpyDtoHAsync(to, device_pointer(from), bytes, stream);
+        return simrt_driver_table.cuMemcpyDtoHAsync(to, simrt_address(from), bytes, stream);
     case cudaMemcpyDeviceToDevice:
-        return simrt_driver_table.cuMemcpyDtoDAsync(device_pointer(to), device_pointer(from), bytes,
+        return simrt_driver_table.cuMemcpyDtoDAsync(simrt_address(to), simrt_address(from), bytes,
                                                     stream);
     case cudaMemcpyHostToHost:
     case cudaMemcpyDefault:
         break;
     }
-    return simrt_driver_table.cuMemcpyAsync(device_pointer(to), device_pointer(from), bytes,
-                                            stream);
+    return simrt_driver_table.cuMemcpyAsync(simrt_address(to), simrt_address(from), bytes, stream);
 }
 
 static cudaError_t check_kind(enum cudaMemcpyKind kind)
@@ -99,7 +92,7 @@ SIMRT_API cudaError_t cudaMemset(void *pointer, int value, size_t bytes)
 
     if (error == cudaSuccess && bytes > 0)
         error = simrt_error(
-            simrt_driver_table.cuMemsetD8(device_pointer(pointer), (unsigned char)value, bytes));
+            simrt_driver_table.cuMemsetD8(simrt_address(pointer), (unsigned char)value, bytes));
     return simrt_leave(error);
 }
 
@@ -109,6 +102,6 @@ SIMRT_API cudaError_t cudaMemsetAsync(void *pointer, int value, size_t bytes, cu
 
     if (error == cudaSuccess && bytes > 0)
         error = simrt_error(simrt_driver_table.cuMemsetD8Async(
-            device_pointer(pointer), (unsigned char)value, bytes, stream));
+            simrt_address(pointer), (unsigned char)value, bytes, stream));
     return simrt_leave(error);
 }

@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * memory.c - device and pinned host memory. */
 #include "call.h"
+#include "pointer.h"
 #include "sample.h"
-
-#include <stdint.h>
-
-static CUdeviceptr device_pointer(const void *pointer)
-{
-    return (CUdeviceptr)(uintptr_t)pointer;
-}
 
 static cudaError_t allocate(void **pointer, size_t bytes)
 {
@@ -23,7 +17,7 @@ static cudaError_t allocate(void **pointer, size_t bytes)
     }
     error = simrt_error(simrt_driver_table.cuMemAlloc(&found, bytes));
     if (error == cudaSuccess) {
-        *pointer = (void *)(uintptr_t)found;
+        *pointer = simrt_pointer(found);
         simrt_sample_allocated(*pointer, bytes);
     }
     return error;
@@ -43,7 +37,7 @@ SIMRT_API cudaError_t cudaMalloc(void **pointer, size_t bytes)
 static cudaError_t release(void *pointer)
 {
     simrt_sample_record *record = simrt_sample_freeing(pointer);
-    cudaError_t error = simrt_error(simrt_driver_table.cuMemFree(device_pointer(pointer)));
+    cudaError_t error = simrt_error(simrt_driver_table.cuMemFree(simrt_address(pointer)));
 
     simrt_sample_freed(record, error == cudaSuccess);
     return error;
@@ -132,7 +126,7 @@ SIMRT_API cudaError_t cudaHostGetDevicePointer(void **device, void *host, unsign
     if (error == cudaSuccess)
         error = simrt_error(simrt_driver_table.cuMemHostGetDevicePointer(&found, host, flags));
     if (error == cudaSuccess)
-        *device = (void *)(uintptr_t)found;
+        *device = simrt_pointer(found);
     return simrt_leave(error);
 }
 
@@ -199,19 +193,19 @@ static cudaError_t read_attributes(struct cudaPointerAttributes *attributes, con
     if (attributes == NULL)
         return cudaErrorInvalidValue;
     error = simrt_error(simrt_driver_table.cuPointerGetAttributes(
-        sizeof(wanted) / sizeof(wanted[0]), wanted, values, device_pointer(pointer)));
+        sizeof(wanted) / sizeof(wanted[0]), wanted, values, simrt_address(pointer)));
     if (error != cudaSuccess)
         return error;
     *attributes = (struct cudaPointerAttributes){
         .type = memory_type(type, managed),
         .device = ordinal,
-        .devicePointer = (void *)(uintptr_t)device,
+        .devicePointer = simrt_pointer(device),
         .hostPointer = host,
     };
     if (attributes->type == cudaMemoryTypeUnregistered) {
         attributes->device = cudaInvalidDeviceId;
         attributes->devicePointer = NULL;
-        attributes->hostPointer = (void *)(uintptr_t)pointer;
+        attributes->hostPointer = (void *)pointer;
     }
     return cudaSuccess;
 }

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -29,6 +30,8 @@ typedef struct tally {
 } tally;
 
 enum { BUFFER_BYTES = 64 * 1024, LINE_BYTES = 160 };
+
+static const uint64_t mib = 1024 * 1024ull;
 
 static const char header[] = "call,op,bytes,live,live_mapped,device_mapped,device_most\n";
 
@@ -88,7 +91,6 @@ static uint64_t round_up(uint64_t value, uint64_t step)
 
 static void account(const simrt_sample_record *record, bool add)
 {
-    const uint64_t mib = 1024 * 1024;
     tally *sum = &tallies[record->device];
     bool is_large = record->bytes >= mib;
     uint64_t mapped = round_up(record->bytes, is_large ? 2 * mib : 512);
@@ -110,10 +112,10 @@ static void write_line(const char *op, const simrt_sample_record *record)
         simrt_simulator_table.mapped_bytes(record->device, &now, &most);
     if (used + LINE_BYTES > BUFFER_BYTES)
         write_out();
-    length = snprintf(buffer + used, LINE_BYTES, "%llu,%s,%zu,%llu,%llu,%llu,%llu\n",
-                      (unsigned long long)++calls, op, record->bytes, (unsigned long long)sum->live,
-                      (unsigned long long)(sum->large + round_up(sum->small, 2 * 1024 * 1024)),
-                      (unsigned long long)now, (unsigned long long)most);
+    length = snprintf(buffer + used, LINE_BYTES,
+                      "%" PRIu64 ",%s,%zu,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "\n",
+                      ++calls, op, record->bytes, sum->live,
+                      sum->large + round_up(sum->small, 2 * mib), now, most);
     used += (size_t)length;
 }
 
@@ -176,10 +178,11 @@ void simrt_sample_forget(int device)
     if (!is_on())
         return;
     pthread_mutex_lock(&lock);
-    HASH_ITER(hh, records, record, next)
-    {
+    for (record = records; record != NULL; record = next) {
+        next = record->hh.next;
         if (record->device == device) {
             account(record, false);
+            /* NOLINTNEXTLINE(clang-analyzer-*): it loses track of uthash's list */
             HASH_DEL(records, record);
             free(record);
         }

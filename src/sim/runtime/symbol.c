@@ -9,7 +9,6 @@
 #include "nvcc.h"
 
 #include <pthread.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <uthash.h>
@@ -72,9 +71,10 @@ void simrt_symbol_forget(void **handle)
     variable *next;
 
     simrt_module_lock();
-    HASH_ITER(hh, variables, v, next)
-    {
+    for (v = variables; v != NULL; v = next) {
+        next = v->hh.next;
         if (v->handle == handle) {
+            /* NOLINTNEXTLINE(clang-analyzer-*): it loses track of uthash's list */
             HASH_DEL(variables, v);
             free(v); /* its storage goes with the device's context */
         }
