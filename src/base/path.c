@@ -164,19 +164,23 @@ static void text_time(sc_text *text, uint64_t second)
     text_two(text, second % 60);
 }
 
-/* Ranks of one run started by one shell line share a process group; those of torchrun and its like
- * are each a group of their own and share the process that started them. */
-static void name_run(char *out, size_t bytes, bool is_one_of_many)
+void sc_path_name_run(char *out, size_t bytes, long pid)
 {
     sc_text text = sc_text_over(out, bytes);
+
+    text_time(&text, start_second(pid));
+    sc_text_char(&text, '-');
+    sc_text_i64(&text, pid);
+    sc_text_terminate(&text);
+}
+
+/* Ranks of one run started by one shell line share a process group; those of torchrun and its like
+ * are each a group of their own and share the process that started them. */
+static long run_leader(bool is_one_of_many)
+{
     long leader = getpgrp();
 
-    if (is_one_of_many && leader == getpid())
-        leader = getppid();
-    text_time(&text, start_second(leader));
-    sc_text_char(&text, '-');
-    sc_text_i64(&text, leader);
-    sc_text_terminate(&text);
+    return is_one_of_many && leader == getpid() ? getppid() : leader;
 }
 
 void sc_identity_read(sc_identity *identity, const char *run_id, char *const *environment)
@@ -198,14 +202,17 @@ void sc_identity_read(sc_identity *identity, const char *run_id, char *const *en
     host[sizeof host - 1] = '\0';
     copy_component(identity->host, sizeof identity->host, host);
     copy_component(identity->program, sizeof identity->program, program_invocation_short_name);
-    if (*run_id)
+    identity->is_run_given = true;
+    if (*run_id) {
         copy_component(identity->run, sizeof identity->run, run_id);
-    else if (*elastic && strcmp(elastic, "none"))
+    } else if (*elastic && strcmp(elastic, "none") != 0) {
         copy_component(identity->run, sizeof identity->run, elastic);
-    else if (*slurm)
+    } else if (*slurm) {
         copy_component(identity->run, sizeof identity->run, slurm);
-    else
-        name_run(identity->run, sizeof identity->run, identity->world > 1);
+    } else {
+        identity->is_run_given = false;
+        sc_path_name_run(identity->run, sizeof identity->run, run_leader(identity->world > 1));
+    }
 }
 
 /* False: an unknown placeholder. What does not fit shows in the text. */

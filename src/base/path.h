@@ -23,10 +23,14 @@ typedef struct sc_identity {
     char host[256];
     char program[256];
     char run[256];
+    bool is_run_given; /* by the setting or a launcher, not made up from a process */
 } sc_identity;
 
 /* `run_id` is the option's text ("" when not set); `environment` as in sc_options_read(). */
 void sc_identity_read(sc_identity *identity, const char *run_id, char *const *environment);
+
+/* A run's name made from a process: its start (UTC) and number, 20260713-142530-4711. */
+void sc_path_name_run(char *out, size_t bytes, long pid);
 
 /* Expand `format` with `number` for %n into out. False: does not fit, or an unknown placeholder. */
 bool sc_path_expand(char *out, size_t bytes, const char *format, const sc_identity *identity,

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/emit.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *sc_emit_size(char out[16], uint64_t bytes)
+{
+    sc_text text = sc_text_over(out, 16);
+
+    sc_text_size(&text, bytes);
+    return sc_text_terminate(&text);
+}
+
+const char *sc_emit_time(char out[16], uint64_t ns)
+{
+    uint64_t seconds = ns / 1000000000;
+
+    if (ns < 1000)
+        snprintf(out, 16, "%u ns", (unsigned)ns);
+    else if (ns < 999500)
+        snprintf(out, 16, "%.3g us", (double)ns / 1e3);
+    else if (ns < 999500000)
+        snprintf(out, 16, "%.3g ms", (double)ns / 1e6);
+    else if (ns < 99950000000)
+        snprintf(out, 16, "%.3g s", (double)ns / 1e9);
+    else if (seconds < 6000)
+        snprintf(out, 16, "%um%02us", (unsigned)(seconds / 60), (unsigned)(seconds % 60));
+    else
+        snprintf(out, 16, "%lluh%02um", (unsigned long long)(seconds / 3600),
+                 (unsigned)(seconds / 60 % 60));
+    return out;
+}
+
+const char *sc_emit_count(char out[32], uint64_t value)
+{
+    char digits[24];
+    int length = snprintf(digits, sizeof digits, "%llu", (unsigned long long)value);
+    char *at = out;
+
+    for (int i = 0; i < length; i++) {
+        if (i && (length - i) % 3 == 0)
+            *at++ = ',';
+        *at++ = digits[i];
+    }
+    *at = '\0';
+    return out;
+}
+
+const char *sc_emit_percent(char out[16], uint64_t part, uint64_t whole)
+{
+    double percent = whole ? (double)part * 100 / (double)whole : 0;
+
+    if (part < whole && percent > 99.99)
+        percent = 99.99;
+    snprintf(out, 16, "%.2f%%", percent);
+    return out;
+}
+
+size_t sc_emit_quoted(char *out, size_t bytes, const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "%+,-./:=@_";
+    sc_text text = sc_text_over(out, bytes);
+
+    if (*word && !word[strspn(word, plain)]) {
+        sc_text_string(&text, word);
+    } else {
+        sc_text_char(&text, '\'');
+        for (; *word; word++) {
+            if (*word == '\'')
+                sc_text_string(&text, "'\\''");
+            else
+                sc_text_char(&text, *word);
+        }
+        sc_text_char(&text, '\'');
+    }
+    sc_text_terminate(&text);
+    return text.used;
+}
+
+static void put_safely(const char *text)
+{
+    for (; *text; text++)
+        putchar(((unsigned char)*text < 0x20 && *text != '\n') || *text == 0x7f ? '?' : *text);
+}
+
+void sc_emit(const char *format, ...)
+{
+    va_list arguments;
+    char *text = NULL;
+
+    va_start(arguments, format);
+    if (vasprintf(&text, format, arguments) < 0)
+        text = NULL;
+    va_end(arguments);
+    if (text)
+        put_safely(text);
+    free(text);
+}
+
+void sc_emit_wrapped(const char *head, unsigned indent, const char *text)
+{
+    size_t column = strlen(head);
+    bool is_fresh = true;
+
+    put_safely(head);
+    while (*text) {
+        size_t length = strcspn(text, " ");
+
+        if (!is_fresh && column + 1 + length > SC_EMIT_WIDTH) {
+            printf("\n%*s", (int)indent, "");
+            column = indent;
+        } else if (!is_fresh) {
+            putchar(' ');
+            column++;
+        }
+        for (size_t i = 0; i < length; i++)
+            putchar((unsigned char)text[i] < 0x20 || text[i] == 0x7f ? '?' : text[i]);
+        column += length;
+        is_fresh = false;
+        text += length + strspn(text + length, " ");
+    }
+    putchar('\n');
+}
+
+void sc_table_cell(sc_table *table, const char *text)
+{
+    if ((table->used & (table->used - 1)) == 0)
+        table->cells = sc_need_again(table->cells, sizeof *table->cells *
+                                                       (table->used ? 2 * (size_t)table->used : 1));
+    table->cells[table->used++] = sc_need_copy(text);
+}
+
+static void print_row(const sc_table *table, const unsigned *widths, const char *const *cells,
+                      unsigned indent)
+{
+    unsigned column = indent;
+
+    printf("%*s", (int)indent, "");
+    for (unsigned i = 0; i < table->columns; i++) {
+        bool is_last = i + 1 == table->columns;
+        unsigned length = (unsigned)strlen(cells[i]), room = widths[i];
+
+        if (is_last && table->is_left[i]) {
+            room = column + 8 < SC_EMIT_WIDTH ? SC_EMIT_WIDTH - column : 8;
+            sc_emit("%s%s", length > room ? ".." : "",
+                    cells[i] + (length > room ? length - room + 2 : 0));
+        } else if (table->is_left[i]) {
+            sc_emit("%-*s", (int)room, cells[i]);
+        } else {
+            sc_emit("%*s", (int)room, cells[i]);
+        }
+        if (!is_last)
+            printf("  ");
+        column += room + 2;
+    }
+    putchar('\n');
+}
+
+void sc_table_print(sc_table *table, unsigned indent)
+{
+    unsigned widths[SC_TABLE_COLUMNS];
+
+    for (unsigned i = 0; i < table->columns; i++) {
+        widths[i] = (unsigned)strlen(table->titles[i]);
+        for (unsigned cell = i; cell < table->used; cell += table->columns) {
+            unsigned length = (unsigned)strlen(table->cells[cell]);
+
+            widths[i] = length > widths[i] ? length : widths[i];
+        }
+    }
+    print_row(table, widths, table->titles, indent);
+    for (unsigned row = 0; row + table->columns <= table->used; row += table->columns)
+        print_row(table, widths, (const char *const *)table->cells + row, indent);
+    for (unsigned i = 0; i < table->used; i++)
+        free(table->cells[i]);
+    free(table->cells);
+    table->cells = NULL;
+    table->used = 0;
+}
+
+/* Whether the innermost container has an entry already; one document at a time. */
+static unsigned depth;
+static bool has_entry[32];
+
+static void begin_value(const char *name)
+{
+    if (depth) {
+        printf(has_entry[depth] ? ",\n" : "\n");
+        printf("%*s", (int)depth, "");
+        has_entry[depth] = true;
+    }
+    if (name)
+        printf("\"%s\": ", name);
+}
+
+void sc_emit_open(const char *name, char bracket)
+{
+    begin_value(name);
+    putchar(bracket);
+    has_entry[++depth] = false;
+}
+
+void sc_emit_end(char bracket)
+{
+    if (has_entry[depth--])
+        printf("\n%*s", (int)depth, "");
+    putchar(bracket);
+    if (!depth)
+        putchar('\n');
+}
+
+void sc_emit_u64(const char *name, uint64_t value)
+{
+    begin_value(name);
+    printf("%llu", (unsigned long long)value);
+}
+
+void sc_emit_text(const char *name, const char *text)
+{
+    size_t room = text ? 6 * strlen(text) + 3 : 0; /* \u00XX at worst */
+    char *quoted;
+    sc_text into;
+
+    if (!text)
+        return;
+    quoted = sc_need(room);
+    into = sc_text_over(quoted, room);
+    sc_text_json(&into, text);
+    begin_value(name);
+    fputs(sc_text_terminate(&into), stdout);
+    free(quoted);
+}
+
+void sc_emit_bool(const char *name, bool value)
+{
+    begin_value(name);
+    fputs(value ? "true" : "false", stdout);
+}
+
+bool sc_emit_close(void)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return true;
+    if (errno != EPIPE) /* `| head` is nobody's error */
+        sc_say("cannot write to standard output: %s", strerror(errno));
+    return errno == EPIPE;
+}

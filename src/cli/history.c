@@ -1,0 +1,497 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/history.h"
+#include "base/map.h"
+#include "cli/command.h"
+#include "cli/emit.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Where a field of sc_sums comes from. The two peaks are maxima, not sums. */
+#define SUMS(X)                                                                                    \
+    X(dur_ns, DUR)                                                                                 \
+    X(requests, REQUESTS)                                                                          \
+    X(hits, HITS)                                                                                  \
+    X(misses, MISSES)                                                                              \
+    X(bypassed, BYPASSED)                                                                          \
+    X(evicted, EVICTED)                                                                            \
+    X(driver_allocs, DRIVER_ALLOCS)                                                                \
+    X(driver_frees, DRIVER_FREES)                                                                  \
+    X(malloc_frees, MALLOC_FREES)                                                                  \
+    X(driver_ns, DRIVER_NS)                                                                        \
+    X(wait_ns, WAIT_NS)                                                                            \
+    X(hit_ns, HIT_NS)                                                                              \
+    X(sampled, SAMPLED)
+
+static void raise_to(uint64_t *most, uint64_t value)
+{
+    if (value > *most)
+        *most = value;
+}
+
+static void sums_add(sc_sums *sums, const sc_line *line)
+{
+    sums->rows++;
+#define ADD(member, field) sums->member += sc_line_u64(line, SC_F_##field);
+    SUMS(ADD)
+#undef ADD
+    raise_to(&sums->live_peak, sc_line_u64(line, SC_F_LIVE_PEAK));
+    raise_to(&sums->held_peak, sc_line_u64(line, SC_F_HELD_PEAK));
+}
+
+/* The totals of `end` replace what was summed, but for what it does not tell. */
+static void sums_set(sc_sums *sums, const sc_line *line)
+{
+#define SET(member, field)                                                                         \
+    if (line->has[SC_F_##field])                                                                   \
+        sums->member = sc_line_u64(line, SC_F_##field);
+    SUMS(SET)
+#undef SET
+    raise_to(&sums->live_peak, sc_line_u64(line, SC_F_LIVE_PEAK));
+    raise_to(&sums->held_peak, sc_line_u64(line, SC_F_HELD_PEAK));
+}
+
+static void copy_word(char *out, const char *word)
+{
+    snprintf(out, SC_WORD_BYTES, "%s", word ? word : "");
+}
+
+/* Owned text, replaced when it differs. */
+static void keep_text(char **kept, const char *text)
+{
+    if (!text || (*kept && !strcmp(*kept, text)))
+        return;
+    free(*kept);
+    *kept = sc_need_copy(text);
+}
+
+static sc_device *device_of(sc_history *history, uint64_t ordinal)
+{
+    sc_device *device;
+
+    for (unsigned i = 0; i < history->device_count; i++) {
+        if (history->devices[i]->ordinal == ordinal)
+            return history->devices[i];
+    }
+    if (history->device_count == SC_DEVICES_MOST)
+        return NULL;
+    device = sc_need(sizeof *device);
+    device->ordinal = ordinal;
+    device->index = sc_need(sizeof(sc_map));
+    history->devices[history->device_count++] = device;
+    return device;
+}
+
+static void add_note(sc_history *history, const sc_line *line, const char *text)
+{
+    sc_note *note = &history->notes[history->note_count];
+
+    if (history->note_count == SC_NOTES_MOST) {
+        history->notes_left_out++;
+        return;
+    }
+    history->note_count++;
+    *note = (sc_note){.step = sc_line_u64(line, SC_F_STEP),
+                      .t_ns = sc_line_u64(line, SC_F_T),
+                      .has_step = line->has[SC_F_STEP],
+                      .text = sc_need_copy(text)};
+}
+
+/* "argv" as a command line. */
+static char *join_arguments(const sc_line *line)
+{
+    const sc_json_value *list = &line->value[SC_F_ARGV];
+    sc_json json;
+    sc_json_value value;
+    char *joined;
+    size_t used = 0, room;
+
+    if (!line->has[SC_F_ARGV])
+        return sc_need_copy("");
+    room = 4 * list->bytes + 4; /* quoting makes four bytes of one */
+    joined = sc_need(room);
+    json = sc_json_over(list->start, list->bytes);
+    (void)sc_json_enter(&json, SC_JSON_LIST);
+    while (sc_json_item(&json) && sc_json_take(&json, &value)) {
+        if (value.kind != SC_JSON_TEXT)
+            continue;
+        if (used)
+            joined[used++] = ' ';
+        used += sc_emit_quoted(joined + used, room - used, value.text);
+    }
+    return joined;
+}
+
+typedef struct config {
+    char *shown; /* NAME=VALUE ... of what was set */
+    size_t used;
+    char *environment[SC_OPTION_COUNT + 1];
+    int count;
+} config;
+
+static void config_add(config *all, const char *name, const char *value, bool was_set)
+{
+    size_t bytes = strlen(name) + strlen(value) + 2;
+
+    if (was_set)
+        all->used +=
+            (size_t)sprintf(all->shown + all->used, "%s%s=%s", all->used ? " " : "", name, value);
+    if (all->count < SC_OPTION_COUNT) {
+        all->environment[all->count] = sc_need(bytes);
+        snprintf(all->environment[all->count++], bytes, "%s=%s", name, value);
+    }
+}
+
+/* "config": {"NAME":{"value":"V","from":"env"}, ...}: read again by the parser that wrote them. */
+static void read_settings(sc_history *history, const sc_line *line)
+{
+    const sc_json_value *object = &line->value[SC_F_CONFIG];
+    bool is_there = line->has[SC_F_CONFIG];
+    sc_json json = sc_json_over(is_there ? object->start : NULL, is_there ? object->bytes : 0);
+    config all = {.shown = sc_need(json.at ? object->bytes + 1 : 1)};
+    const char *name, *member;
+
+    (void)sc_json_enter(&json, SC_JSON_OBJECT);
+    while (sc_json_member(&json, &name) && sc_json_enter(&json, SC_JSON_OBJECT)) {
+        sc_json_value part = {0};
+        const char *value = NULL, *from = "";
+
+        while (sc_json_member(&json, &member) && sc_json_take(&json, &part)) {
+            if (part.kind == SC_JSON_TEXT && !strcmp(member, "value"))
+                value = part.text;
+            else if (part.kind == SC_JSON_TEXT && !strcmp(member, "from"))
+                from = part.text;
+        }
+        if (value)
+            config_add(&all, name, value, strcmp(from, "default") != 0);
+    }
+    sc_options_read(&history->options, history->is_told, all.environment, NULL, NULL);
+    for (int i = 0; i < all.count; i++)
+        free(all.environment[i]);
+    history->settings = all.shown;
+}
+
+/* "devices": [{"dev":0,"total":N}, ...] */
+static void read_devices(sc_history *history, const sc_line *line)
+{
+    const sc_json_value *list = &line->value[SC_F_DEVICES];
+    sc_json json;
+    const char *member;
+
+    if (!line->has[SC_F_DEVICES])
+        return;
+    json = sc_json_over(list->start, list->bytes);
+    (void)sc_json_enter(&json, SC_JSON_LIST);
+    while (sc_json_item(&json) && sc_json_enter(&json, SC_JSON_OBJECT)) {
+        uint64_t ordinal = 0, total = 0;
+        sc_json_value part = {0};
+        sc_device *device;
+
+        while (sc_json_member(&json, &member) && sc_json_take(&json, &part)) {
+            if (part.kind == SC_JSON_WHOLE && !strcmp(member, "dev"))
+                ordinal = part.whole;
+            else if (part.kind == SC_JSON_WHOLE && !strcmp(member, "total"))
+                total = part.whole;
+        }
+        device = device_of(history, ordinal);
+        if (device)
+            device->total = total;
+    }
+}
+
+static void on_run(sc_history *history, const sc_line *line)
+{
+    keep_text(&history->run, line->has[SC_F_RUN] ? sc_line_text(line, SC_F_RUN) : "");
+    keep_text(&history->host, line->has[SC_F_HOST] ? sc_line_text(line, SC_F_HOST) : "");
+    keep_text(&history->build, line->has[SC_F_BUILD] ? sc_line_text(line, SC_F_BUILD) : "");
+    history->pid = sc_line_u64(line, SC_F_PID);
+    history->rank = sc_line_u64(line, SC_F_RANK);
+    history->world = line->has[SC_F_WORLD] ? sc_line_u64(line, SC_F_WORLD) : 1;
+    history->t0_unix_ns = sc_line_u64(line, SC_F_T0);
+    history->argv = join_arguments(line);
+    read_settings(history, line);
+    read_devices(history, line);
+}
+
+static void on_phase(sc_device *device, const sc_line *line)
+{
+    sc_change *change;
+
+    if (!device->first_phase[0])
+        copy_word(device->first_phase, sc_line_text(line, SC_F_FROM));
+    copy_word(device->last_phase, sc_line_text(line, SC_F_TO));
+    if (device->change_count == SC_CHANGES_MOST) {
+        device->changes_left_out++;
+        return;
+    }
+    if ((device->change_count & (device->change_count - 1)) == 0) /* at 0 and powers of two */
+        device->changes = sc_need_again(device->changes,
+                                        sizeof *device->changes *
+                                            (device->change_count ? 2 * device->change_count : 1));
+    change = &device->changes[device->change_count++];
+    *change = (sc_change){.step = sc_line_u64(line, SC_F_STEP),
+                          .t_ns = sc_line_u64(line, SC_F_T),
+                          .has_shape = line->has[SC_F_SHAPE],
+                          .shape = sc_line_u64(line, SC_F_SHAPE),
+                          .bytes = sc_line_u64(line, SC_F_BYTES),
+                          .set_size = sc_line_u64(line, SC_F_SET_SIZE),
+                          .idle_released = sc_line_u64(line, SC_F_IDLE_RELEASED)};
+    copy_word(change->from, sc_line_text(line, SC_F_FROM));
+    copy_word(change->to, sc_line_text(line, SC_F_TO));
+    copy_word(change->reason, sc_line_text(line, SC_F_REASON));
+    keep_text(&change->site, sc_line_text(line, SC_F_SITE));
+}
+
+static sc_sums *sums_of_phase(sc_device *device, const char *phase)
+{
+    for (unsigned i = 0; i < device->phase_count; i++) {
+        if (!strncmp(device->phases[i].phase, phase, SC_WORD_BYTES - 1))
+            return &device->phases[i].sums;
+    }
+    if (device->phase_count == SC_PHASES_MOST)
+        return NULL;
+    copy_word(device->phases[device->phase_count].phase, phase);
+    return &device->phases[device->phase_count++].sums;
+}
+
+static void on_step(sc_device *device, const sc_line *line)
+{
+    const char *phase = sc_line_text(line, SC_F_PHASE);
+    sc_sums *sums = sums_of_phase(device, phase);
+
+    if (!device->first_phase[0])
+        copy_word(device->first_phase, phase);
+    if (!device->change_count)
+        copy_word(device->last_phase, phase);
+    raise_to(&device->steps, sc_line_u64(line, SC_F_STEP) + 1);
+    sums_add(&device->all, line);
+    if (sums)
+        sums_add(sums, line);
+}
+
+/* The shape's record, new where it was not known; NULL: too many. The map holds index + 1 under id
+ * + 1. */
+static sc_shape *shape_of(sc_device *device, uint64_t id)
+{
+    sc_map *map = device->index;
+    uintptr_t found = (uintptr_t)sc_map_find(map, id + 1);
+    unsigned count = device->shape_count;
+
+    if (found)
+        return &device->shapes[found - 1];
+    if (count == SC_SHAPES_MOST || id == UINT64_MAX)
+        return NULL;
+    if ((count & (count - 1)) == 0)
+        device->shapes =
+            sc_need_again(device->shapes, sizeof *device->shapes * (count ? 2 * (size_t)count : 1));
+    if (!sc_map_put(map, id + 1, (void *)((uintptr_t)count + 1))) {
+        sc_say("out of memory");
+        exit(SC_EXIT_FAILED);
+    }
+    device->shapes[count] = (sc_shape){.id = id};
+    device->shape_count++;
+    return &device->shapes[count];
+}
+
+static void on_shape(sc_device *device, const sc_line *line)
+{
+    sc_shape *shape = shape_of(device, sc_line_u64(line, SC_F_ID));
+
+    if (!shape) {
+        device->shapes_left_out++;
+        return;
+    }
+    shape->bytes = sc_line_u64(line, SC_F_BYTES);
+    shape->requests = sc_line_u64(line, SC_F_REQUESTS);
+    shape->hits = sc_line_u64(line, SC_F_HITS);
+    shape->misses = sc_line_u64(line, SC_F_MISSES);
+    shape->evicted = sc_line_u64(line, SC_F_EVICTED);
+    shape->live = sc_line_u64(line, SC_F_LIVE);
+    shape->idle = sc_line_u64(line, SC_F_IDLE);
+    shape->high = sc_line_u64(line, SC_F_HIGH);
+    shape->bytes_high = sc_line_u64(line, SC_F_BYTES_HIGH);
+    shape->first_step = sc_line_u64(line, SC_F_FIRST_STEP);
+    shape->last_step = sc_line_u64(line, SC_F_LAST_STEP);
+    shape->miss_ns_avg = sc_line_u64(line, SC_F_MISS_NS_AVG);
+    keep_text(&shape->site, sc_line_text(line, SC_F_SITE));
+}
+
+/* "out of memory: 512 MiB asked for at SITE; ..." */
+static void on_oom(sc_history *history, sc_device *device, const sc_line *line)
+{
+    char text[1024], size[16];
+    const char *site = sc_line_text(line, SC_F_SITE);
+    bool was_served = sc_line_u64(line, SC_F_RESULT) == 0;
+
+    device->ooms++;
+    snprintf(text, sizeof text, "the driver had no memory for %s%s%.700s%s; %s",
+             sc_emit_size(size, sc_line_u64(line, SC_F_BYTES)), site ? ", asked for at " : "",
+             site ? site : "",
+             sc_line_u64(line, SC_F_RETRIED) ? "; what was idle went back and it was tried again"
+                                             : "; nothing was idle that could go back",
+             was_served ? "the program got its memory" : "the program got the error");
+    add_note(history, line, text);
+}
+
+static void on_end(sc_device *device, const sc_line *line)
+{
+    device->is_complete = true;
+    device->steps = sc_line_u64(line, SC_F_STEPS);
+    if (line->has[SC_F_PHASE])
+        copy_word(device->last_phase, sc_line_text(line, SC_F_PHASE));
+    if (!device->first_phase[0])
+        copy_word(device->first_phase, device->last_phase);
+    sums_set(&device->all, line);
+    device->shapes_seen = sc_line_u64(line, SC_F_SHAPES);
+    device->fallbacks = sc_line_u64(line, SC_F_FALLBACKS);
+    if (line->has[SC_F_OOMS])
+        device->ooms = sc_line_u64(line, SC_F_OOMS);
+}
+
+static void add(sc_history *history, const sc_line *line)
+{
+    sc_device *device = NULL;
+
+    raise_to(&history->duration_ns, sc_line_u64(line, SC_F_T));
+    if (line->has[SC_F_DEV] && !(device = device_of(history, sc_line_u64(line, SC_F_DEV))))
+        return;
+    switch (line->event) {
+    case SC_EV_RUN:
+        on_run(history, line);
+        break;
+    case SC_EV_WARN:
+        add_note(history, line, sc_line_text(line, SC_F_TEXT));
+        break;
+    case SC_EV_PHASE:
+        on_phase(device, line);
+        break;
+    case SC_EV_STEP:
+        on_step(device, line);
+        break;
+    case SC_EV_SHAPE:
+        on_shape(device, line);
+        break;
+    case SC_EV_OOM:
+        on_oom(history, device, line);
+        break;
+    case SC_EV_END:
+        on_end(device, line);
+        break;
+    default:
+        break; /* sites are named where they matter; single allocations are for other tools */
+    }
+}
+
+static int by_bytes_high(const void *left, const void *right)
+{
+    const sc_shape *a = left, *b = right;
+
+    if (a->bytes_high != b->bytes_high)
+        return a->bytes_high < b->bytes_high ? 1 : -1;
+    return a->id < b->id ? -1 : a->id > b->id;
+}
+
+static void finish(sc_device *device)
+{
+    sc_map_release(device->index);
+    free(device->index);
+    device->index = NULL;
+    if (!device->shapes_seen)
+        device->shapes_seen = device->shape_count;
+    if (device->is_complete)
+        return;
+    for (unsigned i = 0; i < device->change_count; i++)
+        device->fallbacks += !strcmp(device->changes[i].to, "fallback");
+}
+
+/* A device that is only named by `run` and never used says nothing. */
+static bool is_used(const sc_device *device)
+{
+    return device->is_complete || device->all.rows || device->change_count || device->shape_count;
+}
+
+static void device_delete(sc_device *device)
+{
+    for (unsigned i = 0; i < device->change_count; i++)
+        free(device->changes[i].site);
+    for (unsigned i = 0; i < device->shape_count; i++)
+        free(device->shapes[i].site);
+    free(device->changes);
+    free(device->shapes);
+    free(device);
+}
+
+sc_history *sc_history_read(const char *path, char *error, size_t bytes)
+{
+    sc_history *history = sc_need(sizeof *history);
+    unsigned used = 0;
+    sc_reader reader;
+    const sc_line *line;
+
+    if (!sc_reader_open(&reader, path)) {
+        snprintf(error, bytes, "%s: %s", path, strerror(errno));
+        free(history);
+        return NULL;
+    }
+    history->path = reader.path;
+    while ((line = sc_reader_next(&reader)))
+        add(history, line);
+    history->is_cut = reader.is_cut;
+    sc_reader_close(&reader);
+    for (unsigned i = 0; i < history->device_count; i++) {
+        sc_device *device = history->devices[i];
+
+        finish(device);
+        if (device->shape_count)
+            qsort(device->shapes, device->shape_count, sizeof *device->shapes, by_bytes_high);
+        if (is_used(device))
+            history->devices[used++] = device;
+        else
+            device_delete(device);
+    }
+    history->device_count = used;
+    if (!reader.error[0])
+        return history;
+    snprintf(error, bytes, "%s", reader.error);
+    sc_history_delete(history);
+    return NULL;
+}
+
+void sc_history_delete(sc_history *history)
+{
+    for (unsigned i = 0; i < history->device_count; i++)
+        device_delete(history->devices[i]);
+    for (unsigned i = 0; i < history->note_count; i++)
+        free(history->notes[i].text);
+    free(history->run);
+    free(history->host);
+    free(history->build);
+    free(history->argv);
+    free(history->settings);
+    free(history);
+}
+
+bool sc_history_is_complete(const sc_history *history)
+{
+    for (unsigned i = 0; i < history->device_count; i++) {
+        if (!history->devices[i]->is_complete)
+            return false;
+    }
+    return history->device_count > 0;
+}
+
+uint64_t sc_history_cap(const sc_history *history, const sc_device *device)
+{
+    const sc_options *options = &history->options;
+    uint64_t peak = device->all.live_peak, most, limit;
+
+    if (!history->is_told[SC_OPTION_overhead] || !history->is_told[SC_OPTION_limit] ||
+        !history->is_told[SC_OPTION_gate] || !options->gate || peak > UINT64_MAX / 10001 ||
+        (options->limit.is_percent && !device->total))
+        return 0;
+    limit = sc_share_bytes(options->limit, device->total);
+    most = peak + peak / 100 * options->overhead + peak % 100 * options->overhead / 100;
+    most = most < limit ? most : limit;
+    return most > peak ? most : peak;
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT
+ * history.h - what one log tells: the process, and for each of its devices the phases, totals and
+ * shapes.
+ *
+ * Built record by record, so a log of any length needs memory for its shapes and changes of phase
+ * alone, and those are bounded: what goes beyond is counted. Totals are the `end` record's; of a
+ * run that was killed, the sums over its step rows (`is_complete` is false, and `rows` says how
+ * many there were). */
+#ifndef SC_CLI_HISTORY_H
+#define SC_CLI_HISTORY_H
+
+#include "base/options.h"
+#include "cli/reader.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+    SC_CHANGES_MOST = 4096,
+    SC_SHAPES_MOST = 262144,
+    SC_DEVICES_MOST = 64,
+    SC_NOTES_MOST = 64,
+    SC_PHASES_MOST = 8,
+    SC_WORD_BYTES = 24
+};
+
+/* Counters of some steps. Those of `end` are the same, of all. */
+typedef struct sc_sums {
+    uint64_t rows; /* step rows summed */
+    uint64_t dur_ns;
+    uint64_t requests, hits, misses, bypassed, evicted;
+    uint64_t driver_allocs, driver_frees, malloc_frees;
+    uint64_t driver_ns, wait_ns, hit_ns, sampled;
+    uint64_t live_peak, held_peak;
+} sc_sums;
+
+typedef struct sc_change {
+    uint64_t step, t_ns;
+    char from[SC_WORD_BYTES], to[SC_WORD_BYTES], reason[SC_WORD_BYTES];
+    bool has_shape;
+    uint64_t shape, bytes;
+    char *site; /* NULL: unknown */
+    uint64_t set_size, idle_released;
+} sc_change;
+
+/* The steps spent in one phase, all its stretches together. */
+typedef struct sc_phase_sums {
+    char phase[SC_WORD_BYTES];
+    sc_sums sums;
+} sc_phase_sums;
+
+typedef struct sc_shape {
+    uint64_t id, bytes;
+    uint64_t requests, hits, misses, evicted;
+    uint64_t live, idle, high, bytes_high;
+    uint64_t first_step, last_step, miss_ns_avg;
+    char *site;
+} sc_shape;
+
+/* An `oom` or `warn` record, as a sentence. */
+typedef struct sc_note {
+    uint64_t step, t_ns;
+    bool has_step;
+    char *text;
+} sc_note;
+
+typedef struct sc_device {
+    uint64_t ordinal;
+    uint64_t total; /* its memory in bytes, 0: not told */
+    bool is_complete;
+    uint64_t steps; /* that ended */
+    char first_phase[SC_WORD_BYTES], last_phase[SC_WORD_BYTES];
+    sc_change *changes;
+    unsigned change_count;
+    uint64_t changes_left_out;
+    sc_sums all;
+    sc_phase_sums phases[SC_PHASES_MOST];
+    unsigned phase_count;
+    sc_shape *shapes; /* sorted by bytes_high, most first */
+    unsigned shape_count;
+    uint64_t shapes_left_out;
+    uint64_t shapes_seen, fallbacks, ooms;
+    void *index; /* of shapes by id; while reading */
+} sc_device;
+
+typedef struct sc_history {
+    const char *path;
+    char *run, *host, *build, *argv; /* argv: quoted for a shell */
+    uint64_t pid, rank, world, t0_unix_ns, duration_ns;
+    sc_options options;            /* settings in effect */
+    bool is_told[SC_OPTION_COUNT]; /* the log has this setting, and we know it */
+    char *settings; /* those that were set, for people: NAME=VALUE ..., "" when none was */
+    sc_device *devices[SC_DEVICES_MOST];
+    unsigned device_count;
+    sc_note notes[SC_NOTES_MOST];
+    unsigned note_count;
+    uint64_t notes_left_out;
+    bool is_cut; /* the last line is not whole */
+} sc_history;
+
+/* NULL: `error` has a sentence. The path must stay valid. */
+sc_history *sc_history_read(const char *path, char *error, size_t bytes);
+void sc_history_delete(sc_history *history);
+
+/* Every device's `end` is there. */
+bool sc_history_is_complete(const sc_history *history);
+/* Most bytes the cap allowed to hold at the device's highest peak; 0: the log does not tell. */
+uint64_t sc_history_cap(const sc_history *history, const sc_device *device);
+
+#endif

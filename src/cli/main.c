@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT
+ * The tool: a table of commands. */
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/emit.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const sc_command *const commands[] = {&sc_command_run, &sc_command_report, &sc_command_env};
+
+enum { COMMANDS = sizeof commands / sizeof *commands };
+
+static void __attribute__((format(printf, 1, 0))) say(const char *format, va_list arguments)
+{
+    char text[2048] = "shapecache: ";
+    size_t used = strlen(text);
+
+    vsnprintf(text + used, sizeof text - used, format, arguments);
+    for (char *c = text; *c; c++) {
+        if ((unsigned char)*c < 0x20 || *c == 0x7f)
+            *c = '?';
+    }
+    fprintf(stderr, "%s\n", text);
+}
+
+void sc_say(const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    say(format, arguments);
+    va_end(arguments);
+}
+
+int sc_usage(const sc_command *command, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    say(format, arguments);
+    va_end(arguments);
+    fprintf(stderr, "try: shapecache %s%s\n", command ? "help " : "--help",
+            command ? command->name : "");
+    return SC_EXIT_USAGE;
+}
+
+static void *checked(void *memory)
+{
+    if (!memory) {
+        sc_say("out of memory");
+        exit(SC_EXIT_FAILED);
+    }
+    return memory;
+}
+
+void *sc_need(size_t bytes)
+{
+    return checked(calloc(1, bytes ? bytes : 1));
+}
+
+void *sc_need_again(void *memory, size_t bytes)
+{
+    return checked(realloc(memory, bytes));
+}
+
+char *sc_need_copy(const char *text)
+{
+    return checked(strdup(text));
+}
+
+static const sc_command *find(const char *name)
+{
+    for (int i = 0; i < COMMANDS; i++) {
+        if (!strcmp(commands[i]->name, name))
+            return commands[i];
+    }
+    return NULL;
+}
+
+static int unknown(const char *name)
+{
+    const sc_command *nearest = commands[0];
+
+    for (int i = 1; i < COMMANDS; i++) {
+        if (sc_text_distance(name, commands[i]->name) < sc_text_distance(name, nearest->name))
+            nearest = commands[i];
+    }
+    return sc_usage(NULL, "no command \"%.64s\"; the nearest is \"%s\"", name, nearest->name);
+}
+
+static int finish(int status)
+{
+    return sc_emit_close() || status ? status : SC_EXIT_UNREADABLE;
+}
+
+static int help(const char *name)
+{
+    const sc_command *command = name ? find(name) : NULL;
+
+    if (name && !command)
+        return unknown(name);
+    if (command) {
+        fputs(command->help, stdout);
+        return finish(SC_EXIT_DONE);
+    }
+    puts("usage: shapecache COMMAND ...\n"
+         "\n"
+         "A buffer cache for unmodified CUDA training programs: cudaMalloc and cudaFree\n"
+         "are served from it while the set of shapes is fixed, and only then.\n");
+    for (int i = 0; i < COMMANDS; i++)
+        printf("  %-8s %s\n", commands[i]->name, commands[i]->summary);
+    puts("  help     the whole text about one command\n"
+         "\n"
+         "  --help, --version\n"
+         "\n"
+         "exit status: 0 done, 2 usage, 3 unreadable or malformed input; of run, the\n"
+         "program's own, or 125 (could not start it), 126 (not executable), 127 (not found)");
+    return finish(SC_EXIT_DONE);
+}
+
+static bool is_help(const char *argument)
+{
+    return !strcmp(argument, "--help") || !strcmp(argument, "-h");
+}
+
+int main(int count, char **arguments)
+{
+    const char *name = count > 1 ? arguments[1] : NULL;
+    const sc_command *command;
+
+    if (!name) {
+        (void)sc_usage(NULL, "a command is missing");
+        return SC_EXIT_USAGE;
+    }
+    if (is_help(name) || !strcmp(name, "help"))
+        return help(count > 2 ? arguments[2] : NULL);
+    if (!strcmp(name, "--version")) {
+        puts("shapecache " SC_VERSION);
+        return finish(SC_EXIT_DONE);
+    }
+    command = find(name);
+    if (!command)
+        return *name == '-' ? sc_usage(NULL, "no option \"%.64s\"", name) : unknown(name);
+    if (count > 2 && is_help(arguments[2]))
+        return help(name);
+    return finish(command->run(count - 2, arguments + 2));
+}

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/report.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DEFAULT_TOP = 10, LOGS_MOST = 65536 };
+
+typedef struct report_request {
+    bool is_json;
+    unsigned top;
+    char **paths;
+    unsigned path_count;
+} report_request;
+
+static const struct {
+    const char *word, *meaning;
+} phases[] =
+    {
+#define PHASE(symbol, word, meaning) {word, meaning},
+#include "cache/phase.def"
+},
+  reasons[] = {
+#define REASON(symbol, word, meaning) {word, meaning},
+#include "cache/phase.def"
+};
+
+const char *sc_report_phase_meaning(const char *word)
+{
+    for (size_t i = 0; i < sizeof phases / sizeof *phases; i++) {
+        if (!strcmp(phases[i].word, word))
+            return phases[i].meaning;
+    }
+    return NULL;
+}
+
+const char *sc_report_reason_meaning(const char *word)
+{
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
+        if (!strcmp(reasons[i].word, word))
+            return reasons[i].meaning;
+    }
+    return NULL;
+}
+
+/* A stretch ends where the next begins; one in which no step ended is left out, unless it is the
+ * last. */
+unsigned sc_report_stretches(const sc_device *device, sc_stretch *out, unsigned most)
+{
+    sc_stretch current = {.phase = device->first_phase[0] ? device->first_phase : "warmup"};
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < device->change_count; i++) {
+        const sc_change *change = &device->changes[i];
+
+        if (change->step > current.first) {
+            current.last = change->step - 1;
+            if (count < most)
+                out[count] = current;
+            count++;
+        }
+        current = (sc_stretch){.phase = change->to, .first = change->step};
+    }
+    current.is_open = device->steps <= current.first;
+    current.last = current.is_open ? current.first : device->steps - 1;
+    if (count < most)
+        out[count] = current;
+    return count + 1;
+}
+
+/* 0, or the exit status. */
+static int parse(report_request *request, int count, char **arguments)
+{
+    bool is_over = false;
+
+    for (int i = 0; i < count; i++) {
+        const char *argument = arguments[i];
+        uint64_t top;
+
+        if (is_over || argument[0] != '-' || !argument[1]) {
+            arguments[request->path_count++] = arguments[i];
+        } else if (!strcmp(argument, "--")) {
+            is_over = true;
+        } else if (!strcmp(argument, "--json")) {
+            request->is_json = true;
+        } else if (!strcmp(argument, "--top")) {
+            if (++i == count || !sc_parse_u64(arguments[i], &top) || top > SC_SHAPES_MOST)
+                return sc_usage(&sc_command_report, "report: --top wants a number of shapes");
+            request->top = (unsigned)top;
+        } else {
+            return sc_usage(&sc_command_report, "report: no option \"%.64s\"", argument);
+        }
+    }
+    request->paths = arguments;
+    if (!request->path_count)
+        return sc_usage(&sc_command_report, "report: which log, or folder of a run?");
+    return 0;
+}
+
+typedef struct names {
+    char **at;
+    unsigned count;
+} names;
+
+static void add_name(names *all, const char *name)
+{
+    if ((all->count & (all->count - 1)) == 0)
+        all->at =
+            sc_need_again(all->at, sizeof *all->at * (all->count ? 2 * (size_t)all->count : 1));
+    all->at[all->count++] = sc_need_copy(name);
+}
+
+/* r3.jsonl, and r3.jsonl.1 of another process of that rank */
+static bool is_log_name(const char *name)
+{
+    const char *end = strstr(name, ".jsonl");
+
+    if (name[0] != 'r' || !end)
+        return false;
+    end += strlen(".jsonl");
+    return !*end || (*end == '.' && end[1] && !end[1 + strspn(end + 1, "0123456789")]);
+}
+
+static int by_number(const void *left, const void *right)
+{
+    return strverscmp(*(char *const *)left, *(char *const *)right);
+}
+
+/* The logs in a folder, or the file itself. */
+static bool add_path(names *all, const char *path)
+{
+    DIR *folder = strcmp(path, "-") ? opendir(path) : NULL;
+    unsigned first = all->count;
+    struct dirent *entry;
+
+    if (!folder) {
+        add_name(all, path); /* what is wrong with it shows when it is read */
+        return true;
+    }
+    while ((entry = readdir(folder)) && all->count < LOGS_MOST) {
+        size_t room = strlen(path) + strlen(entry->d_name) + 2;
+        bool has_slash = path[strlen(path) - 1] == '/';
+        char *name;
+
+        if (!is_log_name(entry->d_name))
+            continue;
+        name = sc_need(room);
+        snprintf(name, room, "%s%s%s", path, has_slash ? "" : "/", entry->d_name);
+        add_name(all, name);
+        free(name);
+    }
+    (void)closedir(folder);
+    if (all->count == first) {
+        sc_say("report: %s has no log in it (r*.jsonl)", path);
+        return false;
+    }
+    qsort(all->at + first, all->count - first, sizeof *all->at, by_number);
+    return true;
+}
+
+static int by_rank(const void *left, const void *right)
+{
+    const sc_history *a = *(sc_history *const *)left, *b = *(sc_history *const *)right;
+
+    return a->rank != b->rank ? (a->rank < b->rank ? -1 : 1) : strverscmp(a->path, b->path);
+}
+
+/* The histories of one run, as one report. */
+static void tell_run(const report_request *request, sc_history **histories, unsigned count)
+{
+    sc_report report = {.histories = histories, .history_count = count, .top = request->top};
+
+    qsort(histories, count, sizeof *histories, by_rank);
+    for (unsigned i = 0; i < count; i++)
+        report.lane_count += histories[i]->device_count;
+    report.lanes = sc_need(sizeof *report.lanes * report.lane_count);
+    report.lane_count = 0;
+    for (unsigned i = 0; i < count; i++) {
+        for (unsigned d = 0; d < histories[i]->device_count; d++)
+            report.lanes[report.lane_count++] =
+                (sc_lane){.history = histories[i], .device = histories[i]->devices[d]};
+    }
+    if (request->is_json)
+        sc_report_json(&report);
+    else
+        sc_report_text(&report);
+    free(report.lanes);
+}
+
+/* Run after run, in the order in which the paths name them. */
+static void tell(const report_request *request, sc_history **histories, unsigned count)
+{
+    while (count) {
+        sc_history *first = histories[0];
+        unsigned same = 1;
+
+        for (unsigned i = 1; i < count; i++) {
+            sc_history *other = histories[i];
+
+            if (strcmp(other->run, first->run) != 0)
+                continue;
+            memmove(histories + same + 1, histories + same, (i - same) * sizeof *histories);
+            histories[same++] = other;
+        }
+        tell_run(request, histories, same);
+        histories += same;
+        count -= same;
+        if (count && !request->is_json)
+            putchar('\n');
+    }
+}
+
+static int read_and_tell(const report_request *request, const names *all)
+{
+    sc_history **histories = sc_need(sizeof *histories * all->count), **in_order;
+    char error[1024];
+    unsigned count = 0;
+    int status = SC_EXIT_DONE;
+
+    for (unsigned i = 0; i < all->count; i++) {
+        histories[count] = sc_history_read(all->at[i], error, sizeof error);
+        if (histories[count]) {
+            count++;
+        } else {
+            sc_say("report: %s", error);
+            status = SC_EXIT_UNREADABLE;
+        }
+    }
+    in_order = sc_need(sizeof *in_order * count);
+    memcpy(in_order, histories, sizeof *in_order * count);
+    if (status == SC_EXIT_DONE) {
+        if (request->is_json)
+            sc_report_json_open();
+        tell(request, in_order, count);
+        if (request->is_json)
+            sc_report_json_close();
+    }
+    for (unsigned i = 0; i < count; i++)
+        sc_history_delete(histories[i]);
+    free(in_order);
+    free(histories);
+    return status;
+}
+
+static int report(int count, char **arguments)
+{
+    report_request request = {.top = DEFAULT_TOP};
+    names all = {NULL, 0};
+    int status = parse(&request, count, arguments);
+
+    for (unsigned i = 0; !status && i < request.path_count; i++) {
+        if (!add_path(&all, request.paths[i]))
+            status = SC_EXIT_UNREADABLE;
+    }
+    if (!status)
+        status = read_and_tell(&request, &all);
+    for (unsigned i = 0; i < all.count; i++)
+        free(all.at[i]);
+    free(all.at);
+    return status;
+}
+
+const sc_command sc_command_report = {
+    .name = "report",
+    .run = report,
+    .summary = "tell what the cache did in a run, from its log",
+    .help = "usage: shapecache report [--json] [--top N] PATH...\n"
+            "\n"
+            "Tell what the cache did in a run: its phases and why each began, hits, peaks, time\n"
+            "in the driver, and the shapes that needed most. PATH is a log, - for standard\n"
+            "input, or the folder of a run (all its r*.jsonl).\n"
+            "\n"
+            "  --json   one JSON object of the same; bytes, counts and ns as integers\n"
+            "  --top N  list N shapes (10)\n"
+            "\n"
+            "A log without an end (the program was killed, or still runs) is told up to its last\n"
+            "step. The records are described in docs/log.md.\n"
+            "\n"
+            "exit status: 0, 2 usage, 3 a log that is unreadable or malformed (file and line are\n"
+            "named)\n",
+};

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT
+ * report.h - one run as the report tells it: histories of its processes, in the order of their
+ * ranks.
+ *
+ * A lane is one device of one process. The printers read only. */
+#ifndef SC_CLI_REPORT_H
+#define SC_CLI_REPORT_H
+
+#include "cli/history.h"
+
+typedef struct sc_lane {
+    const sc_history *history;
+    const sc_device *device;
+} sc_lane;
+
+typedef struct sc_report {
+    sc_history **histories;
+    unsigned history_count;
+    sc_lane *lanes;
+    unsigned lane_count;
+    unsigned top; /* shapes to list */
+} sc_report;
+
+/* Consecutive steps in one phase. */
+typedef struct sc_stretch {
+    const char *phase;
+    uint64_t first, last;
+    bool is_open; /* no step of it has ended yet */
+} sc_stretch;
+
+/* The device's stretches in order, at most `most`; returns how many there are in all. */
+unsigned sc_report_stretches(const sc_device *device, sc_stretch *out, unsigned most);
+/* What a phase or a reason of phase.def means; NULL for a word of a later version. */
+const char *sc_report_phase_meaning(const char *word);
+const char *sc_report_reason_meaning(const char *word);
+
+/* "rank 3", with device or pid where that alone is not one lane. */
+void sc_report_label(const sc_report *report, unsigned lane, char out[64]);
+/* The phases of every lane, and what brought each change about; lanes that agree are told once. */
+void sc_report_story(const sc_report *report);
+void sc_report_text(const sc_report *report);
+/* One object of all runs: open, each run, close. */
+void sc_report_json_open(void);
+void sc_report_json(const sc_report *report);
+void sc_report_json_close(void);
+
+#endif

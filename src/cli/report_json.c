@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/emit.h"
+#include "cli/report.h"
+#include <stdlib.h>
+
+void sc_report_json_open(void)
+{
+    sc_emit_open(NULL, '{');
+    sc_emit_u64("v", 1);
+    sc_emit_open("runs", '[');
+}
+
+void sc_report_json_close(void)
+{
+    sc_emit_end(']');
+    sc_emit_end('}');
+}
+
+static void sums(const sc_sums *sums)
+{
+    sc_emit_u64("requests", sums->requests);
+    sc_emit_u64("hits", sums->hits);
+    sc_emit_u64("misses", sums->misses);
+    sc_emit_u64("bypassed", sums->bypassed);
+    sc_emit_u64("evicted", sums->evicted);
+    sc_emit_u64("live_peak", sums->live_peak);
+    sc_emit_u64("held_peak", sums->held_peak);
+    sc_emit_u64("driver_allocs", sums->driver_allocs);
+    sc_emit_u64("driver_frees", sums->driver_frees);
+    sc_emit_u64("malloc_frees", sums->malloc_frees);
+    sc_emit_u64("driver_ns", sums->driver_ns);
+    sc_emit_u64("wait_ns", sums->wait_ns);
+    sc_emit_u64("hit_ns", sums->hit_ns);
+    sc_emit_u64("sampled", sums->sampled);
+}
+
+static void stretches(const sc_device *device)
+{
+    unsigned most = device->change_count + 1;
+    sc_stretch *all = calloc(most, sizeof *all);
+    unsigned count = all ? sc_report_stretches(device, all, most) : 0;
+
+    sc_emit_open("phases", '[');
+    for (unsigned i = 0; i < count; i++) {
+        sc_emit_open(NULL, '{');
+        sc_emit_text("phase", all[i].phase);
+        sc_emit_u64("first_step", all[i].first);
+        if (!all[i].is_open)
+            sc_emit_u64("last_step", all[i].last);
+        sc_emit_end('}');
+    }
+    sc_emit_end(']');
+    free(all);
+}
+
+static void changes(const sc_device *device)
+{
+    sc_emit_open("changes", '[');
+    for (unsigned i = 0; i < device->change_count; i++) {
+        const sc_change *change = &device->changes[i];
+
+        sc_emit_open(NULL, '{');
+        sc_emit_u64("step", change->step);
+        sc_emit_u64("t", change->t_ns);
+        sc_emit_text("from", change->from);
+        sc_emit_text("to", change->to);
+        sc_emit_text("reason", change->reason);
+        if (change->has_shape) {
+            sc_emit_u64("shape", change->shape);
+            sc_emit_u64("bytes", change->bytes);
+        }
+        sc_emit_text("site", change->site);
+        sc_emit_u64("set_size", change->set_size);
+        sc_emit_u64("idle_released", change->idle_released);
+        sc_emit_end('}');
+    }
+    sc_emit_end(']');
+    if (device->changes_left_out)
+        sc_emit_u64("changes_left_out", device->changes_left_out);
+}
+
+static void by_phase(const sc_device *device)
+{
+    sc_emit_open("by_phase", '[');
+    for (unsigned i = 0; i < device->phase_count; i++) {
+        sc_emit_open(NULL, '{');
+        sc_emit_text("phase", device->phases[i].phase);
+        sc_emit_u64("step_rows", device->phases[i].sums.rows);
+        sc_emit_u64("dur_ns", device->phases[i].sums.dur_ns);
+        sums(&device->phases[i].sums);
+        sc_emit_end('}');
+    }
+    sc_emit_end(']');
+}
+
+static void shapes(const sc_device *device, unsigned top)
+{
+    sc_emit_u64("shapes", device->shapes_seen);
+    sc_emit_open("top_shapes", '[');
+    for (unsigned i = 0; i < device->shape_count && i < top; i++) {
+        const sc_shape *shape = &device->shapes[i];
+
+        sc_emit_open(NULL, '{');
+        sc_emit_u64("id", shape->id);
+        sc_emit_u64("bytes", shape->bytes);
+        sc_emit_text("site", shape->site);
+        sc_emit_u64("requests", shape->requests);
+        sc_emit_u64("hits", shape->hits);
+        sc_emit_u64("misses", shape->misses);
+        sc_emit_u64("evicted", shape->evicted);
+        sc_emit_u64("live", shape->live);
+        sc_emit_u64("idle", shape->idle);
+        sc_emit_u64("high", shape->high);
+        sc_emit_u64("bytes_high", shape->bytes_high);
+        sc_emit_u64("first_step", shape->first_step);
+        sc_emit_u64("last_step", shape->last_step);
+        sc_emit_u64("miss_ns_avg", shape->miss_ns_avg);
+        sc_emit_end('}');
+    }
+    sc_emit_end(']');
+}
+
+static void one_device(const sc_history *history, const sc_device *device, unsigned top)
+{
+    uint64_t cap = sc_history_cap(history, device);
+
+    sc_emit_open(NULL, '{');
+    sc_emit_u64("dev", device->ordinal);
+    if (device->total)
+        sc_emit_u64("total", device->total);
+    sc_emit_bool("is_complete", device->is_complete);
+    sc_emit_u64("steps", device->steps);
+    sc_emit_u64("step_rows", device->all.rows);
+    sc_emit_text("last_phase", device->last_phase);
+    sc_emit_u64("fallbacks", device->fallbacks);
+    sc_emit_u64("ooms", device->ooms);
+    if (cap)
+        sc_emit_u64("cap", cap);
+    sums(&device->all);
+    stretches(device);
+    changes(device);
+    by_phase(device);
+    shapes(device, top);
+    sc_emit_end('}');
+}
+
+static void notes(const sc_history *history)
+{
+    sc_emit_open("notes", '[');
+    for (unsigned i = 0; i < history->note_count; i++) {
+        const sc_note *note = &history->notes[i];
+
+        sc_emit_open(NULL, '{');
+        if (note->has_step)
+            sc_emit_u64("step", note->step);
+        sc_emit_u64("t", note->t_ns);
+        sc_emit_text("text", note->text);
+        sc_emit_end('}');
+    }
+    sc_emit_end(']');
+    if (history->notes_left_out)
+        sc_emit_u64("notes_left_out", history->notes_left_out);
+}
+
+static void process(const sc_history *history, unsigned top)
+{
+    sc_emit_open(NULL, '{');
+    sc_emit_text("log", history->path);
+    sc_emit_text("build", history->build);
+    sc_emit_u64("pid", history->pid);
+    sc_emit_text("host", history->host);
+    sc_emit_u64("rank", history->rank);
+    sc_emit_u64("world", history->world);
+    sc_emit_text("command", history->argv);
+    sc_emit_text("settings", history->settings);
+    sc_emit_u64("t0_unix_ns", history->t0_unix_ns);
+    sc_emit_u64("duration_ns", history->duration_ns);
+    sc_emit_bool("is_complete", sc_history_is_complete(history));
+    sc_emit_bool("is_cut", history->is_cut);
+    sc_emit_open("devices", '[');
+    for (unsigned i = 0; i < history->device_count; i++)
+        one_device(history, history->devices[i], top);
+    sc_emit_end(']');
+    notes(history);
+    sc_emit_end('}');
+}
+
+void sc_report_json(const sc_report *report)
+{
+    sc_emit_open(NULL, '{');
+    sc_emit_text("run", report->histories[0]->run);
+    sc_emit_open("processes", '[');
+    for (unsigned i = 0; i < report->history_count; i++)
+        process(report->histories[i], report->top);
+    sc_emit_end(']');
+    sc_emit_end('}');
+}

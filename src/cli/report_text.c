@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/text.h"
+#include "cli/emit.h"
+#include "cli/report.h"
+#include <stdio.h>
+#include <string.h>
+
+enum { TEXT_BYTES = 1024 };
+
+void sc_report_label(const sc_report *report, unsigned lane, char out[64])
+{
+    const sc_lane *one = &report->lanes[lane];
+    sc_text text = sc_text_over(out, 64);
+    bool is_shared = false;
+
+    for (unsigned i = 0; i < report->history_count; i++)
+        is_shared = is_shared || (report->histories[i] != one->history &&
+                                  report->histories[i]->rank == one->history->rank);
+    sc_text_string(&text, "rank ");
+    sc_text_u64(&text, one->history->rank);
+    if (is_shared) {
+        sc_text_string(&text, " pid ");
+        sc_text_u64(&text, one->history->pid);
+    }
+    if (one->history->device_count > 1) {
+        sc_text_string(&text, " dev ");
+        sc_text_u64(&text, one->device->ordinal);
+    }
+    sc_text_terminate(&text);
+}
+
+/* 2025-11-29 19:30:12 is what the run's name usually starts with; the log has the rest. */
+static void tell_where(const sc_report *report)
+{
+    const sc_history *first = report->histories[0];
+    char took[16], steps[32];
+    uint64_t longest = 0, most = 0;
+
+    for (unsigned i = 0; i < report->history_count; i++) {
+        uint64_t took_ns = report->histories[i]->duration_ns;
+
+        longest = took_ns > longest ? took_ns : longest;
+    }
+    for (unsigned i = 0; i < report->lane_count; i++) {
+        uint64_t count = report->lanes[i].device->steps;
+
+        most = count > most ? count : most;
+    }
+    sc_emit("run       %s\n", *first->run ? first->run : "(unnamed)");
+    sc_emit_wrapped("program   ", 10, *first->argv ? first->argv : "(not told)");
+    if (report->history_count == 1)
+        sc_emit("process   rank %llu of %llu, pid %llu on %s\n", (unsigned long long)first->rank,
+                (unsigned long long)first->world, (unsigned long long)first->pid, first->host);
+    else
+        sc_emit("processes %u, of a world of %llu\n", report->history_count,
+                (unsigned long long)first->world);
+    sc_emit("took      %s steps in %s\n", sc_emit_count(steps, most), sc_emit_time(took, longest));
+    if (*first->settings)
+        sc_emit_wrapped("settings  ", 10, first->settings);
+}
+
+/* One figure of the report: how it is taken from a lane, printed, and explained. */
+typedef struct figure {
+    const char *label;
+    uint64_t (*value)(const sc_lane *lane);
+    const char *(*print)(char out[16], uint64_t value);
+    void (*explain)(sc_text *text, const sc_lane *lane);
+} figure;
+
+static uint64_t hit_rate(const sc_lane *lane)
+{
+    const sc_sums *all = &lane->device->all;
+    uint64_t eligible = all->hits + all->misses;
+
+    /* in hundredths of a percent, never rounded up; above 100% stands for "none was eligible" */
+    return eligible ? (uint64_t)((double)all->hits * 10000 / (double)eligible) : UINT64_MAX;
+}
+
+static const char *print_rate(char out[16], uint64_t value)
+{
+    if (value == UINT64_MAX)
+        return strcpy(out, "-");
+    snprintf(out, 16, "%u.%02u%%", (unsigned)(value / 100), (unsigned)(value % 100));
+    return out;
+}
+
+static const char *print_count(char out[16], uint64_t value)
+{
+    char digits[32];
+
+    snprintf(out, 16, "%.15s", sc_emit_count(digits, value));
+    return out;
+}
+
+static uint64_t live_peak(const sc_lane *lane)
+{
+    return lane->device->all.live_peak;
+}
+
+static uint64_t held_peak(const sc_lane *lane)
+{
+    return lane->device->all.held_peak;
+}
+
+static uint64_t driver_calls(const sc_lane *lane)
+{
+    return lane->device->all.driver_allocs + lane->device->all.driver_frees;
+}
+
+static uint64_t driver_time(const sc_lane *lane)
+{
+    return lane->device->all.driver_ns;
+}
+
+static uint64_t wait_time(const sc_lane *lane)
+{
+    return lane->device->all.wait_ns;
+}
+
+static void put_count(sc_text *text, uint64_t value, const char *after)
+{
+    char count[32];
+
+    sc_text_string(text, sc_emit_count(count, value));
+    sc_text_string(text, after);
+}
+
+static void explain_rate(sc_text *text, const sc_lane *lane)
+{
+    const sc_sums *all = &lane->device->all;
+
+    if (all->hits + all->misses == 0) {
+        sc_text_string(text, "no request came in phase fixed");
+        return;
+    }
+    put_count(text, all->hits, " of ");
+    put_count(text, all->hits + all->misses, " requests; ");
+    put_count(text, all->bypassed, " came in other phases");
+}
+
+static void explain_live(sc_text *text, const sc_lane *lane)
+{
+    (void)lane;
+    sc_text_string(text, "most that the program held at once");
+}
+
+static void explain_held(sc_text *text, const sc_lane *lane)
+{
+    uint64_t cap = sc_history_cap(lane->history, lane->device);
+    const sc_history *history = lane->history;
+
+    sc_text_string(text, "live + idle");
+    if (history->is_told[SC_OPTION_gate] && !history->options.gate) {
+        sc_text_string(text, "; no cap (SHAPECACHE_GATE=0)");
+    } else if (cap) {
+        sc_text_string(text, "; the cap was ");
+        sc_text_size(text, cap);
+    }
+}
+
+static void explain_calls(sc_text *text, const sc_lane *lane)
+{
+    const sc_sums *all = &lane->device->all;
+
+    put_count(text, all->driver_allocs, " allocations, ");
+    put_count(text, all->driver_frees, " frees");
+    if (all->malloc_frees) {
+        sc_text_string(text, ", ");
+        put_count(text, all->malloc_frees, " of them inside an allocation");
+    }
+}
+
+static void explain_wait(sc_text *text, const sc_lane *lane)
+{
+    (void)lane;
+    sc_text_string(text, "parked frees waiting for the device, as cudaFree does");
+}
+
+static const figure figures[] = {
+    {"hit rate in fixed", hit_rate, print_rate, explain_rate},
+    {"peak live", live_peak, sc_emit_size, explain_live},
+    {"peak held", held_peak, sc_emit_size, explain_held},
+    {"driver calls", driver_calls, print_count, explain_calls},
+    {"time in them", driver_time, sc_emit_time, NULL},
+    {"time in waits", wait_time, sc_emit_time, explain_wait},
+};
+
+enum { FIGURES = sizeof figures / sizeof *figures };
+
+static void tell_figures_of_one(const sc_lane *lane)
+{
+    sc_table table = {.titles = {"totals", "", ""}, .is_left = {true, false, true}, .columns = 3};
+
+    for (unsigned i = 0; i < FIGURES; i++) {
+        char value[16], note[TEXT_BYTES];
+        sc_text text = sc_text_over(note, sizeof note);
+
+        if (figures[i].explain)
+            figures[i].explain(&text, lane);
+        sc_table_cell(&table, figures[i].label);
+        sc_table_cell(&table, figures[i].print(value, figures[i].value(lane)));
+        sc_table_cell(&table, sc_text_terminate(&text));
+    }
+    sc_table_print(&table, 0);
+}
+
+/* The first lane, and the least and most of all. */
+static void tell_figures_of_many(const sc_report *report)
+{
+    char label[64], value[16];
+    sc_table table = {
+        .titles = {"totals", label, "least", "most"}, .is_left = {true}, .columns = 4};
+
+    sc_report_label(report, 0, label);
+    for (unsigned i = 0; i < FIGURES; i++) {
+        uint64_t least = UINT64_MAX, most = 0;
+        bool is_told = false;
+
+        for (unsigned lane = 0; lane < report->lane_count; lane++) {
+            uint64_t one = figures[i].value(&report->lanes[lane]);
+
+            if (one == UINT64_MAX)
+                continue;
+            is_told = true;
+            least = one < least ? one : least;
+            most = one > most ? one : most;
+        }
+        sc_table_cell(&table, figures[i].label);
+        sc_table_cell(&table, figures[i].print(value, figures[i].value(&report->lanes[0])));
+        sc_table_cell(&table, figures[i].print(value, least));
+        sc_table_cell(&table, figures[i].print(value, is_told ? most : UINT64_MAX));
+    }
+    sc_table_print(&table, 0);
+}
+
+/* What a step cost in each phase: the plainest answer to "what did it do for me?" */
+static void tell_phases(const sc_lane *lane)
+{
+    const sc_device *device = lane->device;
+    sc_table table = {.titles = {"a step in", "steps", "took", "requests", "hits", "driver calls",
+                                 "time in them", "peak held"},
+                      .is_left = {true},
+                      .columns = 8};
+    char cell[32];
+
+    for (unsigned i = 0; i < device->phase_count; i++) {
+        const sc_sums *sums = &device->phases[i].sums;
+        uint64_t rows = sums->rows, calls = sums->driver_allocs + sums->driver_frees;
+
+        sc_table_cell(&table, device->phases[i].phase);
+        sc_table_cell(&table, sc_emit_count(cell, rows));
+        sc_table_cell(&table, sc_emit_time(cell, sums->dur_ns / rows));
+        snprintf(cell, sizeof cell, "%.1f", (double)sums->requests / (double)rows);
+        sc_table_cell(&table, cell);
+        sc_table_cell(&table, sums->hits ? sc_emit_percent(cell, sums->hits, sums->requests) : "-");
+        snprintf(cell, sizeof cell, "%.1f", (double)calls / (double)rows);
+        sc_table_cell(&table, cell);
+        sc_table_cell(&table, sc_emit_time(cell, sums->driver_ns / rows));
+        sc_table_cell(&table, sc_emit_size(cell, sums->held_peak));
+    }
+    if (device->phase_count) {
+        sc_emit("\n");
+        sc_table_print(&table, 0);
+    }
+}
+
+static void tell_shapes(const sc_report *report, unsigned lane)
+{
+    const sc_device *device = report->lanes[lane].device;
+    sc_table table = {.titles = {"shape", "bytes", "high", "live", "idle", "requests", "hits",
+                                 "miss", "steps", "site"},
+                      .is_left = {[9] = true},
+                      .columns = 10};
+    unsigned shown = device->shape_count < report->top ? device->shape_count : report->top;
+    char label[64], cell[64];
+
+    if (!shown)
+        return;
+    sc_report_label(report, lane, label);
+    sc_emit("\nshapes by high-water bytes, %u of %llu", shown,
+            (unsigned long long)device->shapes_seen);
+    sc_emit(report->lane_count > 1 ? " (%s)\n" : "\n", label);
+    for (unsigned i = 0; i < shown; i++) {
+        const sc_shape *shape = &device->shapes[i];
+        const uint64_t numbers[] = {shape->high,     shape->live, shape->idle,
+                                    shape->requests, shape->hits, shape->misses};
+
+        snprintf(cell, sizeof cell, "%llu", (unsigned long long)shape->id);
+        sc_table_cell(&table, cell);
+        sc_table_cell(&table, sc_emit_size(cell, shape->bytes));
+        for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++) {
+            snprintf(cell, sizeof cell, "%llu", (unsigned long long)numbers[n]);
+            sc_table_cell(&table, cell);
+        }
+        snprintf(cell, sizeof cell, "%llu-%llu", (unsigned long long)shape->first_step,
+                 (unsigned long long)shape->last_step);
+        sc_table_cell(&table, cell);
+        sc_table_cell(&table, shape->site ? shape->site : "");
+    }
+    sc_table_print(&table, 0);
+    if (device->shapes_left_out)
+        sc_emit("more shapes than this tool keeps: %llu rows left out\n",
+                (unsigned long long)device->shapes_left_out);
+}
+
+static void tell_notes(const sc_history *history)
+{
+    char head[64];
+
+    if (history->note_count)
+        sc_emit("\nworth knowing (rank %llu)\n", (unsigned long long)history->rank);
+    for (unsigned i = 0; i < history->note_count; i++) {
+        const sc_note *note = &history->notes[i];
+
+        if (note->has_step)
+            snprintf(head, sizeof head, "  step %-6llu ", (unsigned long long)note->step);
+        else
+            snprintf(head, sizeof head, "  ");
+        sc_emit_wrapped(head, (unsigned)strlen(head), note->text);
+    }
+    if (history->notes_left_out)
+        sc_emit("  ... and %llu more\n", (unsigned long long)history->notes_left_out);
+}
+
+/* What the reader must know before believing the figures. */
+static void tell_state(const sc_history *history)
+{
+    char text[TEXT_BYTES];
+
+    for (unsigned i = 0; i < history->device_count; i++) {
+        const sc_device *device = history->devices[i];
+
+        if (device->is_complete)
+            continue;
+        snprintf(
+            text, sizeof text,
+            "%.300s has no end: the program was killed or still runs. What follows is what its "
+            "%llu step rows tell, up to step %llu.",
+            history->path, (unsigned long long)device->all.rows,
+            (unsigned long long)(device->steps ? device->steps - 1 : 0));
+        sc_emit_wrapped("note      ", 10, text);
+        if (device->all.rows < device->steps)
+            sc_emit_wrapped("note      ", 10, "Not every step has a row, so totals are too low.");
+    }
+    if (history->is_cut)
+        sc_emit_wrapped("note      ", 10, "The last line was cut short and is left out.");
+}
+
+void sc_report_text(const sc_report *report)
+{
+    tell_where(report);
+    for (unsigned i = 0; i < report->history_count; i++)
+        tell_state(report->histories[i]);
+    if (!report->lane_count) {
+        sc_emit("nothing was allocated on any device\n");
+        return;
+    }
+    sc_report_story(report);
+    sc_emit("\n");
+    if (report->lane_count == 1)
+        tell_figures_of_one(&report->lanes[0]);
+    else
+        tell_figures_of_many(report);
+    tell_phases(&report->lanes[0]);
+    tell_shapes(report, 0);
+    for (unsigned i = 0; i < report->history_count; i++)
+        tell_notes(report->histories[i]);
+}

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/path.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/emit.h"
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LIBRARY "libshapecache.so"
+#define DRIVER  "libcuda.so.1"
+#define RUNTIME "libcudart.so.13"
+
+enum { PRELOADS = 3 };
+
+typedef struct run_request {
+    bool is_simulated, is_dry;
+    char **command; /* NULL-terminated */
+} run_request;
+
+/* Files found for this run; "" when not wanted. */
+typedef struct run_files {
+    char library[SC_PATH_BYTES];
+    char sim_folder[SC_PATH_BYTES];
+    char driver[SC_PATH_BYTES], runtime[SC_PATH_BYTES];
+} run_files;
+
+/* 0, or the exit status. */
+static int parse(run_request *request, int count, char **arguments)
+{
+    int i = 0;
+
+    for (; i < count && arguments[i][0] == '-'; i++) {
+        if (!strcmp(arguments[i], "--")) {
+            i++;
+            break;
+        }
+        if (!strcmp(arguments[i], "--sim"))
+            request->is_simulated = true;
+        else if (!strcmp(arguments[i], "-n") || !strcmp(arguments[i], "--dry-run"))
+            request->is_dry = true;
+        else
+            return sc_usage(&sc_command_run,
+                            "run: no option \"%.64s\" (options of the program come "
+                            "after its name)",
+                            arguments[i]);
+    }
+    if (i == count)
+        return sc_usage(&sc_command_run, "run: which program?");
+    request->command = arguments + i;
+    return 0;
+}
+
+static bool join(char out[SC_PATH_BYTES], const char *folder, const char *rest)
+{
+    int length = snprintf(out, SC_PATH_BYTES, "%s/%s", folder, rest);
+
+    return length > 0 && length < SC_PATH_BYTES;
+}
+
+static void cut_last(char *path)
+{
+    char *slash = strrchr(path, '/');
+
+    if (slash)
+        *slash = '\0';
+}
+
+/* The folder this tool lies in, and the one above. */
+static bool own_folders(char folder[SC_PATH_BYTES], char above[SC_PATH_BYTES])
+{
+    ssize_t length = readlink("/proc/self/exe", folder, SC_PATH_BYTES - 1);
+
+    if (length <= 0) {
+        sc_say("run: cannot tell where shapecache lies: /proc/self/exe: %s", strerror(errno));
+        return false;
+    }
+    folder[length] = '\0';
+    cut_last(folder);
+    strcpy(above, folder);
+    cut_last(above);
+    return true;
+}
+
+/* The loader splits LD_PRELOAD at blanks and colons and knows no way to quote them. */
+static bool can_be_preloaded(const char *path)
+{
+    if (!path[strcspn(path, " :\t\n")])
+        return true;
+    sc_say("run: the loader cannot preload \"%s\", because of the blank or colon in its path; move "
+           "shapecache to a folder without",
+           path);
+    return false;
+}
+
+static bool find_simulator(run_files *found, const char *folder, const char *place)
+{
+    return join(found->sim_folder, folder, place) &&
+           join(found->driver, found->sim_folder, DRIVER) && access(found->driver, R_OK) == 0 &&
+           join(found->runtime, found->sim_folder, RUNTIME) && access(found->runtime, R_OK) == 0;
+}
+
+/* Everything lies beside the tool, as built, or in ../lib, as installed. */
+static bool find_all(const run_request *request, run_files *found)
+{
+    static char folder[SC_PATH_BYTES], above[SC_PATH_BYTES];
+
+    if (!own_folders(folder, above))
+        return false;
+    if (!(join(found->library, folder, LIBRARY) && access(found->library, R_OK) == 0) &&
+        !(join(found->library, above, "lib/" LIBRARY) && access(found->library, R_OK) == 0)) {
+        sc_say("run: " LIBRARY " is neither in %s nor in %s/lib; build it (./dev build), or put it "
+               "there",
+               folder, above);
+        return false;
+    }
+    if (!can_be_preloaded(found->library))
+        return false;
+    if (!request->is_simulated)
+        return true;
+    if (!find_simulator(found, folder, "sim") &&
+        !find_simulator(found, above, "lib/shapecache/sim")) {
+        sc_say("run: the simulated GPU (" DRIVER ", " RUNTIME ") is neither in %s/sim nor in "
+               "%s/lib/shapecache/sim; build it (./dev build), or leave out --sim",
+               folder, above);
+        return false;
+    }
+    return can_be_preloaded(found->sim_folder);
+}
+
+/* `first`, then the entries of `list` but for those in `names`, then `last`. */
+static char *chain(const char *first, const char *list, const char *last,
+                   const char *const names[PRELOADS])
+{
+    size_t room = strlen(first) + strlen(list) + strlen(last) + 3;
+    char *joined = sc_need(room);
+    sc_text text = sc_text_over(joined, room);
+
+    sc_text_string(&text, first);
+    while (*(list += strspn(list, " :"))) {
+        size_t length = strcspn(list, " :");
+        bool is_ours = false;
+
+        for (int i = 0; i < PRELOADS; i++)
+            is_ours = is_ours || (strlen(names[i]) == length && !strncmp(list, names[i], length));
+        if (!is_ours) {
+            sc_text_char(&text, ':');
+            sc_text_bytes(&text, list, length);
+        }
+        list += length;
+    }
+    if (*last) {
+        sc_text_char(&text, ':');
+        sc_text_string(&text, last);
+    }
+    sc_text_terminate(&text);
+    return joined;
+}
+
+static const char *value_of(const char *name)
+{
+    const char *value = getenv(name);
+
+    return value ? value : "";
+}
+
+/* The variable is printed by a dry run, set by a real one. */
+static void export(const run_request *request, const char *name, const char *value)
+{
+    size_t room = 4 * strlen(value) + 4;
+    char *quoted;
+
+    if (!request->is_dry) {
+        if (setenv(name, value, 1)) {
+            sc_say("run: cannot set %s: %s", name, strerror(errno));
+            exit(SC_EXIT_FAILED);
+        }
+        return;
+    }
+    quoted = sc_need(room);
+    sc_emit_quoted(quoted, room, value);
+    printf("%s=%s \\\n", name, quoted);
+    free(quoted);
+}
+
+/* Ours first, so that no other hook's cudaMalloc hides it; what was there keeps its order, since it
+ * may forward to whatever comes next; and the simulator after all of them, as the real libraries
+ * would be.
+ *
+ * The simulator is preloaded by path, because the loader takes a library that is already there for
+ * every later NEEDED or dlopen() of its SONAME: that beats DT_RPATH (PyTorch's wheels), which
+ * LD_LIBRARY_PATH does not. LD_LIBRARY_PATH is set as well, for what lies in the simulator's folder
+ * and is not preloaded. */
+static void export_libraries(const run_request *request, const run_files *found)
+{
+    const char *const ours[PRELOADS] = {found->library, found->driver, found->runtime};
+    char sim[2 * SC_PATH_BYTES] = "";
+    char *preloads, *folders;
+
+    if (request->is_simulated)
+        snprintf(sim, sizeof sim, "%s:%s", found->driver, found->runtime);
+    preloads = chain(found->library, value_of("LD_PRELOAD"), sim, ours);
+    export(request, "LD_PRELOAD", preloads);
+    free(preloads);
+    if (!request->is_simulated)
+        return;
+    folders = sc_need(strlen(found->sim_folder) + strlen(value_of("LD_LIBRARY_PATH")) + 2);
+    /* no colon at the end: an empty entry would be the working directory */
+    sprintf(folders, "%s%s%s", found->sim_folder, *value_of("LD_LIBRARY_PATH") ? ":" : "",
+            value_of("LD_LIBRARY_PATH"));
+    export(request, "LD_LIBRARY_PATH", folders);
+    free(folders);
+}
+
+/* One name for all processes of this run: ranks that the program starts inherit it. Ranks that each
+ * come through here agree by their launcher's names, or by their parent. */
+static void export_run_id(const run_request *request)
+{
+    sc_identity identity;
+
+    if (*value_of("SHAPECACHE_RUN_ID"))
+        return;
+    sc_identity_read(&identity, "", environ);
+    if (!identity.is_run_given && identity.world == 1)
+        sc_path_name_run(identity.run, sizeof identity.run, identity.pid);
+    export(request, "SHAPECACHE_RUN_ID", identity.run);
+}
+
+static void print_command(char **command)
+{
+    for (; *command; command++) {
+        size_t room = 4 * strlen(*command) + 4;
+        char *quoted = sc_need(room);
+
+        sc_emit_quoted(quoted, room, *command);
+        printf("%s%s", quoted, command[1] ? " " : "\n");
+        free(quoted);
+    }
+}
+
+static int run(int count, char **arguments)
+{
+    run_request request = {0};
+    static run_files found;
+    int status = parse(&request, count, arguments);
+
+    if (status)
+        return status;
+    if (!find_all(&request, &found))
+        return SC_EXIT_FAILED;
+    export_libraries(&request, &found);
+    export_run_id(&request);
+    if (request.is_dry) {
+        print_command(request.command);
+        return SC_EXIT_DONE;
+    }
+    execvp(request.command[0], request.command);
+    status = errno == ENOENT ? SC_EXIT_NOT_FOUND : SC_EXIT_NOT_EXECUTABLE;
+    sc_say("run: cannot start %s: %s", request.command[0], strerror(errno));
+    return status;
+}
+
+const sc_command sc_command_run = {
+    .name = "run",
+    .run = run,
+    .summary = "run a program with the cache",
+    .help = "usage: shapecache run [--sim] [-n] [--] PROGRAM [ARGUMENT...]\n"
+            "\n"
+            "Run PROGRAM with libshapecache.so preloaded. It replaces this process: pid,\n"
+            "signals and exit status are the program's own. What LD_PRELOAD held before\n"
+            "stays in it, after ours. Ranks started by PROGRAM inherit all of it:\n"
+            "\n"
+            "  shapecache run -- python train.py\n"
+            "  shapecache run -- torchrun --nproc-per-node 8 train.py\n"
+            "  torchrun --nproc-per-node 8 --no-python shapecache run -- python train.py\n"
+            "\n"
+            "  --sim          on the simulated GPU that comes with shapecache: no GPU and no\n"
+            "                 driver needed; settings are SIMCUDA_* variables\n"
+            "  -n, --dry-run  print the variables and the command instead, for a shell\n"
+            "\n"
+            "Sets LD_PRELOAD, SHAPECACHE_RUN_ID (unless it is set) and, with --sim,\n"
+            "LD_LIBRARY_PATH. Settings of the cache are variables: see shapecache env. The\n"
+            "program writes a log, by default shapecache-run.RUN/rRANK.jsonl; shapecache\n"
+            "report reads it.\n"
+            "\n"
+            "exit status: the program's own, or 125 (shapecache could not start it), 126 (not\n"
+            "executable), 127 (not found)\n",
+};
