@@ -14,7 +14,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { KIB = 1024, MIB = 1024 * KIB, BATCH = 0 };
+#define KIB INT64_C(1024)
+#define MIB (1024 * KIB)
+
+enum { BATCH = 0 };
 
 typedef struct script {
     int64_t *deltas;

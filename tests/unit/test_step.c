@@ -77,7 +77,7 @@ END_TEST
 
 START_TEST(weights_of_any_size_are_no_step)
 {
-    static const int64_t weights[] = {64 * KIB, 5 * MIB, 40 * MIB, 400 * MIB, 4000ll * MIB};
+    static const int64_t weights[] = {64 * KIB, 5 * MIB, 40 * MIB, 400 * MIB, 4000 * MIB};
 
     for (size_t i = 0; i < sizeof weights / sizeof *weights; i++) {
         network net = small;
