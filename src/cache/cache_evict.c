@@ -1,19 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 #include "cache/state.h"
 
-/* Whether the cap forbids what is held, were `headroom` more bytes live. `held`: with what is live.
- */
-static bool is_over(const sc_cache *cache, sc_mapped live, sc_mapped held, uint64_t headroom)
+/* Whether the cap forbids what is held, were `extra` more bytes live. `held`: with what is live. */
+static bool is_over(const sc_cache *cache, sc_mapped live, sc_mapped held, uint64_t extra)
 {
     uint64_t peak = sc_peak_most(&cache->peak, cache->tally.live_peak);
 
-    return sc_mapped_total(held) + headroom >
-           sc_cap_ceiling(&cache->cap, sc_mapped_total(live) + headroom, peak);
+    return sc_mapped_total(held) + extra >
+           sc_cap_ceiling(&cache->cap, sc_mapped_total(live) + extra, peak);
 }
 
-static uint64_t largest_recent_miss(const sc_cache *cache)
+/* Room for the largest miss of late, so that the next request need not make it. Under a tight cap
+ * that would leave nothing to serve from, so it is no more than four times what the overhead
+ * allows: with 25% the whole peak, with 0% nothing. */
+static uint64_t headroom(const sc_cache *cache, sc_mapped live)
 {
-    return cache->miss > cache->miss_before ? cache->miss : cache->miss_before;
+    uint64_t total = sc_mapped_total(live);
+    uint64_t peak = sc_peak_most(&cache->peak, cache->tally.live_peak);
+    uint64_t miss = cache->miss > cache->miss_before ? cache->miss : cache->miss_before;
+    uint64_t most = 4 * sc_cap_overhead(&cache->cap, peak > total ? peak : total);
+
+    return miss < most ? miss : most;
 }
 
 /* What is on its way back counts where more room is needed now: it is there until the driver has
@@ -32,8 +39,7 @@ bool sc_cache_wants(const sc_cache *cache, sc_take why)
                is_over(cache, live, sc_mapped_plus(held, cache->going), 0);
     case SC_TAKE_DUE:
         return cache->gate.phase != SC_PHASE_FIXED || cache->spoilt_count > 0 ||
-               (cache->gate.rules.is_gated &&
-                is_over(cache, live, held, largest_recent_miss(cache)));
+               (cache->gate.rules.is_gated && is_over(cache, live, held, headroom(cache, live)));
     default:
         return true;
     }
@@ -56,6 +62,8 @@ static bool is_eviction(const sc_cache *cache, sc_take why, const sc_buffer *buf
 void sc_cache_take(sc_cache *cache, sc_take why, sc_victims *victims)
 {
     const unsigned most = sizeof(victims->address) / sizeof(victims->address[0]);
+    sc_mapped going =
+        cache->going; /* those of this call join them at its end: they make the room */
 
     victims->count = 0;
     victims->bytes = 0;
@@ -70,9 +78,10 @@ void sc_cache_take(sc_cache *cache, sc_take why, sc_victims *victims)
         victims->address[victims->count] = buffer->address;
         victims->size[victims->count++] = bytes;
         victims->bytes += bytes;
-        sc_mapped_add(&cache->going, bytes);
+        sc_mapped_add(&going, bytes);
         sc_state_drop(cache, buffer);
     }
+    cache->going = going;
 }
 
 void sc_cache_gone(sc_cache *cache, const sc_victims *victims)

@@ -5,10 +5,11 @@
  * whichever is less; live alone may exceed both, for the program is never denied what the driver
  * would grant. All in mapped bytes.
  *
- * Order: buffers go back by value, the fewest requests per byte per step first; of equal value the
- * larger one, then the higher slot. The value belongs to the slot, because the slots of one shape
- * are asked for at different rates: slot 0 at each request, slot 9 only when nine others are live.
- * The order is made when something must go, at most once a step, and serves the rest of that step:
+ * Order: buffers go back by value, the fewest requests per byte per step first (by the root of the
+ * requests, see cap.c); of equal value the larger one, then the higher slot. The value belongs to
+ * the slot, because the slots of one shape are asked for at different rates: slot 0 at each
+ * request, slot 9 only when nine others are live. The order is made when something must go, at most
+ * once a step, and serves the rest of that step:
  *
  *     order[] |- least value ------------------------------- most value -|- slots filled since -|
  *                               ^ cursor: nothing before it is idle
@@ -34,6 +35,8 @@ typedef struct sc_cap {
 
 void sc_cap_release(sc_cap *cap);
 
+/* What may come on top of `bytes`. */
+uint64_t sc_cap_overhead(const sc_cap *cap, uint64_t bytes);
 /* Most bytes that may be held while `live` are live; `peak` is the most of late. */
 uint64_t sc_cap_ceiling(const sc_cap *cap, uint64_t live, uint64_t peak);
 

@@ -48,7 +48,7 @@ typedef struct sc_buffer {
     uint8_t state;    /* sc_state */
     bool is_exported; /* must not be handed out again */
     double rate;      /* requests a step, decaying */
-    double value;     /* rate per mapped byte, as of the last order */
+    double value;     /* as of the last order */
 } sc_buffer;
 
 struct sc_shape {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * seed.h - random numbers for tests that can be run again: the seed is printed, and SC_SEED sets it. */
+ * seed.h - random numbers for tests that can be run again: the seed is printed, and SC_SEED sets
+ * it. */
 #ifndef SC_TESTS_SEED_H
 #define SC_TESTS_SEED_H
 

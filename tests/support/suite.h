@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * suite.h - one file of tests as one program: the names of its tests, run in order, exit status 0 or 1. */
+ * suite.h - one file of tests as one program: the names of its tests, run in order, exit status 0
+ * or 1. */
 #ifndef SC_TESTS_SUITE_H
 #define SC_TESTS_SUITE_H
 
