@@ -1,0 +1,161 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What shapecache claims of whole runs of an unmodified program, one case a claim:
+test_claims.py CASE BUILD. The cap is judged by the simulated GPU's samples, not by the cache's own log."""
+
+import sys
+
+from runs import Run
+
+CASES = {}
+
+
+def case(function):
+    CASES[function.__name__] = function
+    return function
+
+
+def cached(build, *arguments, cache=None, **sim):
+    run = Run(build, list(arguments), cache=cache or {}, sim=sim)
+    expect(run.status == 0, f"exit status {run.status}: {run.stderr}")
+    expect(run.log, f"no log was written: {run.stderr}")
+    expect(run.violations() == 0, f"violations: {run.report.get('violations')}")
+    return run
+
+
+def expect(is_true, otherwise):
+    if not is_true:
+        sys.exit(f"not so: {otherwise}")
+
+
+def expect_under_cap(run):
+    expect(len(run.samples) > 100, f"only {len(run.samples)} samples")
+    over = run.over_cap()
+    expect(not over, f"{len(over)} of {len(run.samples)} requests above the cap, the first {over[:1]}")
+
+
+@case
+def held_stays_under_the_cap_with_fixed_lengths(build):
+    expect_under_cap(cached(build, "--steps", "120"))
+
+
+@case
+def held_stays_under_the_cap_with_more_shapes_than_fit(build):
+    run = cached(build, "--steps", "120", "--wide")
+    expect_under_cap(run)
+    expect(run.hit_percent(10) >= 95, f"{run.hit_percent(10):.1f}% hits")
+    expect(sum(r["evicted"] for r in run.records("shape")) > 0, "nothing was ever evicted: the program is not wide")
+
+
+@case
+def held_stays_under_the_cap_when_lengths_change_late(build):
+    run = cached(build, "--steps", "80", "--lengths", "late-change")
+    expect_under_cap(run)
+    expect(run.held_after_new_size(40) == [], "idle memory was held after the fallback")
+
+
+@case
+def held_stays_under_the_cap_with_random_lengths(build):
+    run = cached(build, "--steps", "80", "--lengths", "random")
+    expect_under_cap(run)
+
+
+@case
+def held_stays_under_the_cap_with_buckets(build):
+    expect_under_cap(cached(build, "--steps", "200", "--lengths", "buckets:5"))
+
+
+@case
+def the_cap_check_itself_sees_an_uncapped_cache(build):
+    run = cached(build, "--steps", "60", "--lengths", "random", cache={"GATE": "0"})
+    expect(run.over_cap(), "the check found nothing wrong with a cache of every shape")
+
+
+@case
+def one_new_shape_in_a_thousand_steps_leaves_95_percent_fixed(build):
+    run = cached(build, "--steps", "5000", "--lengths", "rare:1000", "--length", "16384")
+    expect(len(run.steps) == 5000, f"{len(run.steps)} steps")
+    expect(run.fixed_percent() >= 95, f"{run.fixed_percent():.1f}% of steps in fixed")
+    expect(len(run.fallbacks()) >= 4, f"only {len(run.fallbacks())} fallbacks: were there new shapes?")
+
+
+def expect_fixed_early(run):
+    first = run.first_fixed_step()
+    expect(first is not None, "never fixed")
+    true_step = true_step_of_first_hit(run)
+    expect(true_step <= 10, f"fixed only at true step {true_step}")
+    expect(len(run.fallbacks()) <= 1, f"{len(run.fallbacks())} fallbacks: {run.fallbacks()}")
+
+
+def true_step_of_first_hit(run):
+    """The step of the program in which the device first held more than the program: something was parked."""
+    return next((s.step for s in run.samples if s.device > s.live), 10**9)
+
+
+@case
+def accumulation_is_fixed_by_step_10(build):
+    expect_fixed_early(cached(build, "--steps", "60", "--accumulate", "4"))
+
+
+@case
+def lazy_optimizer_state_is_fixed_by_step_10(build):
+    expect_fixed_early(cached(build, "--steps", "60", "--lazy-state"))
+
+
+@case
+def evaluation_is_fixed_by_step_10(build):
+    expect_fixed_early(cached(build, "--steps", "60", "--eval-every", "10"))
+
+
+@case
+def a_short_last_batch_is_fixed_by_step_10(build):
+    expect_fixed_early(cached(build, "--steps", "60", "--short-last-batch"))
+
+
+@case
+def losses_are_bit_identical_with_and_without_the_cache(build):
+    for options in (["--accumulate", "2"], ["--lengths", "buckets:3"], ["--lengths", "random"], ["--lazy-state", "--eval-every", "7"]):
+        plain = Run(build, ["--steps", "40", *options], sim={})
+        run = cached(build, "--steps", "40", *options)
+        expect(plain.steps and plain.bits() == run.bits(), f"losses differ with {options}")
+
+
+@case
+def every_driver_allocation_in_the_log_is_one_the_device_saw(build):
+    for options in (["--lengths", "late-change"], ["--wide"]):
+        run = cached(build, "--steps", "60", *options)
+        end = run.records("end")
+        expect(len(end) == 1, f"{len(end)} end records")
+        calls = run.report["calls"]
+        expect(end[0]["driver_allocs"] == calls["cuMemAlloc_v2"], f"{end[0]['driver_allocs']} in the log, {calls['cuMemAlloc_v2']} on the device")
+        expect(end[0]["driver_frees"] == calls["cuMemFree_v2"], f"{end[0]['driver_frees']} in the log, {calls['cuMemFree_v2']} on the device")
+        expect(end[0]["requests"] == run.steps[-1].requests, f"{end[0]['requests']} requests in the log, {run.steps[-1].requests} by the program")
+
+
+@case
+def observe_changes_nothing(build):
+    run = cached(build, "--steps", "40", cache={"": "observe"})
+    expect(run.first_fixed_step() is not None, "the gate did not run")
+    expect(all(s.device == s.live for s in run.samples), "something was parked")
+
+
+@case
+def off_leaves_no_trace(build):
+    run = Run(build, ["--steps", "12"], cache={"": "off"}, sim={})
+    expect(run.status == 0 and len(run.steps) == 12, run.stderr)
+    expect(not run.log and run.stderr == "", f"output: {run.stderr}")
+
+
+@case
+def an_injected_out_of_memory_is_survived_by_a_trim(build):
+    plain = Run(build, ["--steps", "40", "--lengths", "fixed"], sim={})
+    allocations = 12 * plain.steps[-1].requests // 40
+    run = cached(build, "--steps", "40", cache={"OVERHEAD": "1"}, FAIL=f"cuMemAlloc_v2:{min(allocations, 60)}")
+    expect(run.bits() == plain.bits(), "losses differ")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3 or sys.argv[1] not in CASES:
+        sys.exit("usage: test_claims.py CASE BUILD, CASE one of:\n  " + "\n  ".join(CASES))
+    CASES[sys.argv[1]](sys.argv[2])
+    print("so it is")
