@@ -602,7 +602,7 @@ END_TEST
 static void wide_steps(fixture *f, unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
-        sc_address wide = get(f, 30 * MIB - i * 7 % 10);
+        sc_address wide = get(f, 6 * MIB - i * 7 % 10);
 
         step(f, 4 * MIB, 10, NULL);
         (void)put(f, wide);
