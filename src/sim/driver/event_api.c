@@ -59,11 +59,12 @@ static CUresult destroy(enum sim_call call, CUevent hEvent)
     sim_lock();
     event = sim_handle_find_locked(hEvent, SIM_EVENT);
     if (event) {
+        status = (CUresult)event->object.context->sticky;
         sim_handle_remove_locked(&event->object);
         close_event(&event->object);
     }
     sim_unlock();
-    return event ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+    return event ? status : CUDA_ERROR_INVALID_HANDLE;
 }
 
 CUresult cuEventDestroy(CUevent hEvent)

@@ -53,11 +53,12 @@ static CUresult destroy(enum sim_call call, CUstream hStream)
     sim_lock();
     stream = sim_handle_find_locked(hStream, SIM_STREAM);
     if (stream) {
+        status = (CUresult)stream->object.context->sticky;
         sim_handle_remove_locked(&stream->object);
         sim_stream_close_locked(stream);
     }
     sim_unlock();
-    return stream ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+    return stream ? status : CUDA_ERROR_INVALID_HANDLE;
 }
 
 CUresult cuStreamDestroy(CUstream hStream)
