@@ -41,9 +41,11 @@ class Run:
     """One finished run. `log` is empty without the cache; `samples` and `report` without the simulator."""
 
     def __init__(self, build, arguments, *, cache=None, sim=None, keep=None):
-        """cache: None, or SHAPECACHE_ settings without the prefix. sim: None (real GPU) or SIMCUDA_ settings."""
+        """cache: None, or SHAPECACHE_ settings without the prefix. sim: None (real GPU) or SIMCUDA_ settings.
+        keep: where the run's files stay; by default they go with this object."""
         build = pathlib.Path(build).resolve()
-        self.folder = pathlib.Path(keep or tempfile.mkdtemp(prefix="shapecache-demo-"))
+        self._scratch = None if keep else tempfile.TemporaryDirectory(prefix="shapecache-run-")
+        self.folder = pathlib.Path(keep or self._scratch.name)
         self.arguments = arguments
         program = str(build / "tests/programs/train")
         environment = {k: v for k, v in os.environ.items() if not k.startswith(("SHAPECACHE", "SIMCUDA_", "LD_PRELOAD"))}

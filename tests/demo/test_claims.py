@@ -147,11 +147,20 @@ def off_leaves_no_trace(build):
 
 
 @case
-def an_injected_out_of_memory_is_survived_by_a_trim(build):
-    plain = Run(build, ["--steps", "40", "--lengths", "fixed"], sim={})
-    allocations = 12 * plain.steps[-1].requests // 40
-    run = cached(build, "--steps", "40", cache={"OVERHEAD": "1"}, FAIL=f"cuMemAlloc_v2:{min(allocations, 60)}")
+def an_out_of_memory_with_idle_memory_gives_it_back_and_tries_again(build):
+    plain = Run(build, ["--steps", "40", "--wide"], sim={})
+    calls = cached(build, "--steps", "40", "--wide").report["calls"]["cuMemAlloc_v2"]
+    run = cached(build, "--steps", "40", "--wide", FAIL=f"cuMemAlloc_v2:{calls * 9 // 10}")
     expect(run.bits() == plain.bits(), "losses differ")
+    expect([r["retried"] for r in run.records("oom")] == [1], f"oom records: {run.records('oom')}")
+    expect([r["reason"] for r in run.fallbacks()] == ["oom"], f"fallbacks: {run.fallbacks()}")
+
+
+@case
+def an_out_of_memory_with_nothing_idle_reaches_the_program(build):
+    run = Run(build, ["--steps", "40", "--lengths", "random"], cache={}, sim={"FAIL": "cuMemAlloc_v2:200"})
+    expect(run.status == 1 and "out of memory" in run.stderr, f"exit status {run.status}: {run.stderr}")
+    expect([r.get("retried", 0) for r in run.records("oom")] == [0], f"oom records: {run.records('oom')}")
 
 
 if __name__ == "__main__":
