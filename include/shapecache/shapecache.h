@@ -18,7 +18,7 @@ extern "C" {
 #endif
 
 typedef enum shapecache_status {
-#define STATUS(symbol, value, text) SHAPECACHE_##symbol = value,
+#define STATUS(symbol, value, text) SHAPECACHE_##symbol = (value),
 #include "shapecache/status.def"
 #undef STATUS
     SHAPECACHE_STATUS_MAX

@@ -12,7 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { COMMON_BYTES = 64 << 10, SAY_BYTES = 2048, SHAPE_ROW_BYTES = 2048 };
+enum { COMMON_BYTES = 64 << 10, SAY_BYTES = 2048 };
+static const size_t SHAPE_ROW_BYTES = 2048;
 
 static pthread_mutex_t file_lock = PTHREAD_MUTEX_INITIALIZER;
 static sc_log file = {.fd = -1};

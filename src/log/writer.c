@@ -5,7 +5,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-enum { KEPT = 1 << 20, CHUNKS = 16 };
+enum { CHUNKS = 16 };
+static const uint64_t KEPT = UINT64_C(1) << 20;
 
 /* Bytes that lines which need not be kept may fill. */
 static uint64_t ordinary(const sc_log *log)

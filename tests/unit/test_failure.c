@@ -10,8 +10,8 @@
 
 enum { LIVE_MOST = 16, PASSED = 0, FAULT = 1, FINISHED = 2 };
 
-static const uint64_t sizes[] = {3 * MIB, 2 * MIB, 5 * MIB, 100 * KIB};
-enum { SIZES = 4 };
+static const uint64_t sizes[] = {3 * MIB, 3 * MIB, 3 * MIB, 2 * MIB, 4 * MIB, 100 * KIB};
+enum { SIZES = 6 };
 
 /* What the program believes it owns. */
 static sc_address owned[LIVE_MOST];
