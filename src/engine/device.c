@@ -4,6 +4,7 @@
 #include "engine/thread.h"
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct owner {
     sc_context context;
@@ -173,6 +174,16 @@ static bool remember(sc_context context, sc_device *device)
     return is_held;
 }
 
+/* This thread's place for what it knows of a context; emptied when a context has ended since. */
+static unsigned place_of(sc_thread *thread, sc_context context, uint64_t now)
+{
+    if (thread->generation != now) {
+        memset(thread->known, 0, sizeof thread->known);
+        thread->generation = now;
+    }
+    return (unsigned)((uint64_t)context * UINT64_C(0x9e3779b97f4a7c15) >> 32) % SC_THREAD_CONTEXTS;
+}
+
 static sc_device *current(sc_context *context, bool may_make)
 {
     const sc_driver *driver = sc_process_driver();
@@ -185,9 +196,10 @@ static sc_device *current(sc_context *context, bool may_make)
         return NULL;
     /* read before the table: a context that ends meanwhile makes what we store stale at once */
     uint64_t now = atomic_load_explicit(&generation, memory_order_acquire);
+    unsigned place = place_of(thread, *context, now);
 
-    if (thread->context == *context && thread->generation == now)
-        return thread->device;
+    if (thread->known[place].context == *context)
+        return thread->last = thread->known[place].device;
     device = sc_device_of_context(*context);
     if (!device && may_make) {
         if (driver->context_device(&ordinal) != SC_CUDA_SUCCESS)
@@ -197,10 +209,9 @@ static sc_device *current(sc_context *context, bool may_make)
             device = NULL;
     }
     if (device) {
-        thread->context = *context;
-        thread->device = device;
+        thread->known[place].context = *context;
+        thread->known[place].device = device;
         thread->last = device;
-        thread->generation = now;
     }
     return device;
 }

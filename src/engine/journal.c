@@ -4,7 +4,8 @@
 #include "engine/process.h"
 #include "engine/site.h"
 
-enum { OUTBOX_BYTES = 128 << 10 };
+/* At level event thousands of rows may come before the first free. */
+enum { OUTBOX_BYTES = 128 << 10, EVENT_OUTBOX_BYTES = 2 << 20 };
 enum { SECOND = 1000000000 };
 
 /* The fields every record of a device has. */
@@ -35,6 +36,12 @@ static void notice_cause(sc_text *text, const sc_phase_change *change)
     };
     const sc_shape_row *shape = change->shape;
 
+    if (change->reason == SC_REASON_SET_FIXED) {
+        sc_text_string(text, "no new shape for ");
+        sc_text_u64(text, sc_process_self.options.warmup);
+        sc_text_string(text, sc_process_self.options.warmup == 1 ? " step" : " steps");
+        return;
+    }
     if (change->reason != SC_REASON_NEW_SHAPE || !shape) {
         sc_text_string(text, meanings[change->reason]);
         return;
@@ -211,7 +218,9 @@ bool sc_journal_init(sc_journal *journal, int device)
     journal->is_inferred = sc_process_self.options.step == SC_STEP_AUTO;
     journal->is_noticed[SC_PHASE_WARMUP] = true; /* where everything starts is no news */
     journal->notices = sc_text_over(journal->notice_bytes, sizeof journal->notice_bytes);
-    return sc_outbox_init(&journal->outbox, OUTBOX_BYTES);
+    bool is_event = sc_process_self.options.log_level == SC_LEVEL_EVENT;
+
+    return sc_outbox_init(&journal->outbox, is_event ? EVENT_OUTBOX_BYTES : OUTBOX_BYTES);
 }
 
 void sc_journal_release(sc_journal *journal)
@@ -318,7 +327,13 @@ bool sc_journal_wants_flush(const sc_journal *journal)
 {
     if (journal->notices.used)
         return true;
-    return sc_logbook_is_open() && (journal->is_walk_due || sc_outbox_wants(&journal->outbox));
+    return sc_logbook_is_open() && (journal->is_walk_due || journal->outbox.is_due ||
+                                    sc_outbox_is_half_full(&journal->outbox));
+}
+
+bool sc_journal_is_filling(const sc_journal *journal)
+{
+    return sc_logbook_is_open() && sc_outbox_is_half_full(&journal->outbox);
 }
 
 bool sc_journal_wants_driver_free(sc_journal *journal)

@@ -58,6 +58,7 @@ bool sc_journal_shape(sc_journal *journal, sc_text *text, const sc_shape_row *ro
 void sc_journal_end(sc_journal *journal, const sc_cache_totals *totals);
 
 bool sc_journal_wants_flush(const sc_journal *journal);
+bool sc_journal_is_filling(const sc_journal *journal); /* soon records will be dropped */
 /* True at most once a second: the driver is worth asking for its free bytes. */
 bool sc_journal_wants_driver_free(sc_journal *journal);
 

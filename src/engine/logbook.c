@@ -138,6 +138,19 @@ void sc_logbook_site(uint32_t number)
     sc_unlock(&common_lock);
 }
 
+/* A write is where a thread may be cancelled; it must not take the lock with it. */
+static void lock_file(int *cancellation)
+{
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, cancellation);
+    sc_lock(&file_lock);
+}
+
+static void unlock_file(int cancellation)
+{
+    sc_unlock(&file_lock);
+    (void)pthread_setcancelstate(cancellation, &cancellation);
+}
+
 /* Under the file's lock. */
 static void write_batch(const sc_lines *lines)
 {
@@ -250,26 +263,30 @@ static void say_notices(void)
 
 void sc_logbook_write(const char *lines, size_t bytes, bool must_keep)
 {
+    int cancellation;
+
     if (!sc_logbook_is_open())
         return;
-    sc_lock(&file_lock);
+    lock_file(&cancellation);
     write_common();
     sc_log_write(&file, lines, bytes, must_keep);
     after_writing();
-    sc_unlock(&file_lock);
+    unlock_file(cancellation);
 }
 
 static void flush(bool is_last)
 {
+    int cancellation;
+
     if (sc_logbook_is_open() && (is_last || !atomic_load(&is_busy))) {
-        sc_lock(&file_lock);
+        lock_file(&cancellation);
         atomic_store(&is_busy, true);
         write_waiting(is_last);
         after_writing();
         bool is_broken = file.fd < 0;
 
         atomic_store(&is_busy, false);
-        sc_unlock(&file_lock);
+        unlock_file(cancellation);
         if (is_broken)
             say_warning("the log could not be written; nothing more is logged");
     }

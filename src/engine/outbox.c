@@ -50,9 +50,9 @@ void sc_outbox_end(sc_outbox *outbox, sc_record *record, bool must_keep)
     }
 }
 
-bool sc_outbox_wants(const sc_outbox *outbox)
+bool sc_outbox_is_half_full(const sc_outbox *outbox)
 {
-    return outbox->is_due || outbox->lines[outbox->filling].text.used > outbox->size / 2;
+    return outbox->lines[outbox->filling].text.used > outbox->size / 2;
 }
 
 const sc_lines *sc_outbox_swap(sc_outbox *outbox)

@@ -44,8 +44,7 @@ void sc_outbox_release(sc_outbox *outbox);
 sc_record sc_outbox_begin(sc_outbox *outbox, sc_event event, uint64_t t_ns, bool must_keep);
 void sc_outbox_end(sc_outbox *outbox, sc_record *record, bool must_keep);
 
-/* Worth writing: due, or more than half full. */
-bool sc_outbox_wants(const sc_outbox *outbox);
+bool sc_outbox_is_half_full(const sc_outbox *outbox);
 
 /* What waited; its buffer is filled again after the next swap. */
 const sc_lines *sc_outbox_swap(sc_outbox *outbox);

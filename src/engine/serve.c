@@ -25,6 +25,7 @@ typedef struct asking {
     sc_address address;
     uint64_t ns;
     bool is_retried;
+    bool wants_flush; /* else records will be lost: this path is slow anyway */
 } asking;
 
 static int ask_driver(asking *request)
@@ -59,7 +60,7 @@ static int retry_after_trim(asking *request, int result)
 }
 
 /* Tells the cache how the driver's call went. False: it holds the address already. */
-static bool record_miss(const asking *request, int result)
+static bool record_miss(asking *request, int result)
 {
     sc_device *device = request->device;
     bool is_new = true;
@@ -83,6 +84,7 @@ static bool record_miss(const asking *request, int result)
             sc_cache_tally(device->cache)->driver_allocs++;
         sc_journal_alloc(&device->journal, &row);
     }
+    request->wants_flush = sc_journal_is_filling(&device->journal);
     sc_unlock(&device->lock);
     return is_new;
 }
@@ -104,8 +106,9 @@ static int allocate(asking *request, sc_address *address, bool wants_room)
         *address = request->address;
     else
         sc_engine_result(result);
-    if (is_out && !sc_process_is_capturing())
-        sc_logbook_flush(); /* the program may well die of this: now or never */
+    /* of an out-of-memory the program may well die: now or never */
+    if ((is_out || request->wants_flush) && !sc_process_is_capturing())
+        sc_logbook_flush();
     return result;
 }
 

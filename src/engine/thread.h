@@ -13,12 +13,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+enum { SC_THREAD_CONTEXTS = 8 };
+
 typedef struct sc_thread {
-    const void *note;         /* the caller that the runtime layer saw; NULL: none, or consumed */
-    sc_context context;       /* the last current context ... */
-    struct sc_device *device; /* ... and its device ... */
-    uint64_t generation;      /* ... while no context has ended since */
-    struct sc_device *last;   /* where a free is looked for first */
+    const void *note;       /* the caller that the runtime layer saw; NULL: none, or consumed */
+    struct sc_device *last; /* where a free is looked for first */
+    uint64_t generation;    /* `known` holds while no context has ended since */
+    struct {
+        sc_context context;
+        struct sc_device *device;
+    } known[SC_THREAD_CONTEXTS]; /* by a hash of the context: what the table says */
     uint32_t hits;
     unsigned locks;
     bool is_inside;

@@ -255,6 +255,23 @@ START_TEST(the_summary_is_one_line_that_says_where_to_read_on)
 }
 END_TEST
 
+START_TEST(a_pipe_that_nobody_reads_does_not_kill_the_program)
+{
+    int ends[2];
+
+    ck_assert_int_eq(pipe(ends), 0);
+    ck_assert_int_eq(close(ends[0]), 0);
+    ck_assert_int_eq(dup2(ends[1], STDERR_FILENO), STDERR_FILENO);
+    ck_assert_int_eq(close(ends[1]), 0);
+    room_fix(sizes, SIZES); /* says that it is fixed */
+    sc_engine_finish();
+    lines log = room_log();
+
+    ck_assert_uint_eq(lines_count(&log, "end"), 1);
+    lines_release(&log);
+}
+END_TEST
+
 START_TEST(a_summary_that_is_not_wanted_is_not_written)
 {
     room_free(room_alloc(MIB));
@@ -455,6 +472,7 @@ static void add_plain(TCase *tcase)
     tcase_add_test(tcase, shapes_are_told_at_first_sight_and_in_full_at_the_end);
     tcase_add_test(tcase, the_last_line_holds_the_totals_and_the_doors);
     tcase_add_test(tcase, the_summary_is_one_line_that_says_where_to_read_on);
+    tcase_add_test(tcase, a_pipe_that_nobody_reads_does_not_kill_the_program);
     tcase_add_test(tcase, an_out_of_memory_is_in_the_file_before_the_call_returns);
 }
 

@@ -26,6 +26,22 @@ START_TEST(a_served_allocation_asks_the_driver_only_which_context_is_current)
 }
 END_TEST
 
+START_TEST(so_does_one_by_a_thread_that_changes_devices_at_every_call)
+{
+    for (int device = 1; device >= 0; device--) {
+        fake_set_current(fake_primary(device));
+        room_fix(sizes, SIZES);
+    }
+    fake_forget_counts();
+    for (int i = 0; i < SIZES; i++) {
+        fake_set_current(fake_primary(i % 2));
+        (void)room_alloc(sizes[i]);
+    }
+    ck_assert_uint_eq(fake_count(FAKE_CONTEXT_CURRENT), SIZES);
+    ck_assert_uint_eq(fake_calls(), SIZES);
+}
+END_TEST
+
 START_TEST(a_step_gets_the_addresses_of_the_step_before)
 {
     sc_address before[SIZES], after[SIZES];
@@ -451,6 +467,7 @@ END_TEST
 static void add(TCase *tcase)
 {
     tcase_add_test(tcase, a_served_allocation_asks_the_driver_only_which_context_is_current);
+    tcase_add_test(tcase, so_does_one_by_a_thread_that_changes_devices_at_every_call);
     tcase_add_test(tcase, a_step_gets_the_addresses_of_the_step_before);
     tcase_add_test(tcase, a_parked_free_waits_once_and_frees_nothing);
     tcase_add_test(tcase, a_parked_free_waits_on_the_blocks_context_whichever_is_current);
