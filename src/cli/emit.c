@@ -16,6 +16,13 @@ const char *sc_emit_size(char out[16], uint64_t bytes)
     return sc_text_terminate(&text);
 }
 
+/* Three digits of value / unit, with the unit's name. */
+static const char *three_digits(char out[16], double value, const char *unit)
+{
+    snprintf(out, 16, "%.*f %s", value < 9.995 ? 2 : value < 99.95 ? 1 : 0, value, unit);
+    return out;
+}
+
 const char *sc_emit_time(char out[16], uint64_t ns)
 {
     uint64_t seconds = ns / 1000000000;
@@ -23,11 +30,11 @@ const char *sc_emit_time(char out[16], uint64_t ns)
     if (ns < 1000)
         snprintf(out, 16, "%u ns", (unsigned)ns);
     else if (ns < 999500)
-        snprintf(out, 16, "%.3g us", (double)ns / 1e3);
+        return three_digits(out, (double)ns / 1e3, "us");
     else if (ns < 999500000)
-        snprintf(out, 16, "%.3g ms", (double)ns / 1e6);
-    else if (ns < 99950000000)
-        snprintf(out, 16, "%.3g s", (double)ns / 1e9);
+        return three_digits(out, (double)ns / 1e6, "ms");
+    else if (seconds < 100)
+        return three_digits(out, (double)ns / 1e9, "s");
     else if (seconds < 6000)
         snprintf(out, 16, "%um%02us", (unsigned)(seconds / 60), (unsigned)(seconds % 60));
     else
@@ -53,11 +60,9 @@ const char *sc_emit_count(char out[32], uint64_t value)
 
 const char *sc_emit_percent(char out[16], uint64_t part, uint64_t whole)
 {
-    double percent = whole ? (double)part * 100 / (double)whole : 0;
+    unsigned hundredths = whole ? (unsigned)((double)part * 10000 / (double)whole) : 0;
 
-    if (part < whole && percent > 99.99)
-        percent = 99.99;
-    snprintf(out, 16, "%.2f%%", percent);
+    snprintf(out, 16, "%u.%02u%%", hundredths / 100, hundredths % 100);
     return out;
 }
 
@@ -103,29 +108,44 @@ void sc_emit(const char *format, ...)
     free(text);
 }
 
+/* Bytes of the next word; a number keeps its unit. */
+static size_t word_length(const char *text)
+{
+    size_t length = strcspn(text, " ");
+    const char *next = text + length;
+    size_t unit;
+
+    if (!length || text[length - 1] < '0' || text[length - 1] > '9' || !*next)
+        return length;
+    next++;
+    unit = strcspn(next, " ,.;)");
+    if ((unit == 1 && *next == 'B') || (unit == 3 && !strncmp(next + 1, "iB", 2)))
+        return length + 1 + strcspn(next, " ");
+    return length;
+}
+
 void sc_emit_wrapped(const char *head, unsigned indent, const char *text)
 {
     size_t column = strlen(head);
     bool is_fresh = true;
 
-    put_safely(head);
+    sc_emit("%s", head);
     while (*text) {
-        size_t length = strcspn(text, " ");
+        size_t length = word_length(text);
 
         if (!is_fresh && column + 1 + length > SC_EMIT_WIDTH) {
-            printf("\n%*s", (int)indent, "");
+            sc_emit("\n%*s", (int)indent, "");
             column = indent;
         } else if (!is_fresh) {
-            putchar(' ');
+            sc_emit(" ");
             column++;
         }
-        for (size_t i = 0; i < length; i++)
-            putchar((unsigned char)text[i] < 0x20 || text[i] == 0x7f ? '?' : text[i]);
+        sc_emit("%.*s", (int)length, text);
         column += length;
         is_fresh = false;
         text += length + strspn(text + length, " ");
     }
-    putchar('\n');
+    sc_emit("\n");
 }
 
 void sc_table_cell(sc_table *table, const char *text)
@@ -136,33 +156,32 @@ void sc_table_cell(sc_table *table, const char *text)
     table->cells[table->used++] = sc_need_copy(text);
 }
 
-static void print_row(const sc_table *table, const unsigned *widths, const char *const *cells,
-                      unsigned indent)
+/* The last column, if it is aligned left, gets what is left of the line. */
+static void print_last(const char *cell, unsigned column)
 {
-    unsigned column = indent;
+    size_t length = strlen(cell), room = column + 8 < SC_EMIT_WIDTH ? SC_EMIT_WIDTH - column : 8;
 
-    printf("%*s", (int)indent, "");
-    for (unsigned i = 0; i < table->columns; i++) {
-        bool is_last = i + 1 == table->columns;
-        unsigned length = (unsigned)strlen(cells[i]), room = widths[i];
-
-        if (is_last && table->is_left[i]) {
-            room = column + 8 < SC_EMIT_WIDTH ? SC_EMIT_WIDTH - column : 8;
-            sc_emit("%s%s", length > room ? ".." : "",
-                    cells[i] + (length > room ? length - room + 2 : 0));
-        } else if (table->is_left[i]) {
-            sc_emit("%-*s", (int)room, cells[i]);
-        } else {
-            sc_emit("%*s", (int)room, cells[i]);
-        }
-        if (!is_last)
-            printf("  ");
-        column += room + 2;
-    }
-    putchar('\n');
+    sc_emit("%s%s", length > room ? ".." : "", cell + (length > room ? length - room + 2 : 0));
 }
 
-void sc_table_print(sc_table *table, unsigned indent)
+static void print_row(const sc_table *table, const unsigned *widths, const char *const *cells)
+{
+    unsigned column = 0, last = table->columns - 1;
+
+    for (unsigned i = 0; i < last; i++) {
+        int room = (int)widths[i];
+
+        sc_emit(table->is_left[i] ? "%-*s%*s" : "%*s%*s", room, cells[i], (int)table->gap, "");
+        column += widths[i] + table->gap;
+    }
+    if (table->is_left[last])
+        print_last(cells[last], column);
+    else
+        sc_emit("%*s", (int)widths[last], cells[last]);
+    sc_emit("\n");
+}
+
+void sc_table_print(sc_table *table)
 {
     unsigned widths[SC_TABLE_COLUMNS];
 
@@ -174,9 +193,9 @@ void sc_table_print(sc_table *table, unsigned indent)
             widths[i] = length > widths[i] ? length : widths[i];
         }
     }
-    print_row(table, widths, table->titles, indent);
+    print_row(table, widths, table->titles);
     for (unsigned row = 0; row + table->columns <= table->used; row += table->columns)
-        print_row(table, widths, (const char *const *)table->cells + row, indent);
+        print_row(table, widths, (const char *const *)table->cells + row);
     for (unsigned i = 0; i < table->used; i++)
         free(table->cells[i]);
     free(table->cells);

@@ -17,7 +17,7 @@ enum { SC_EMIT_WIDTH = 80, SC_TABLE_COLUMNS = 12 };
 const char *sc_emit_size(char out[16], uint64_t bytes);  /* 1.50 GiB */
 const char *sc_emit_time(char out[16], uint64_t ns);     /* 23.1 ms, 41m12s */
 const char *sc_emit_count(char out[32], uint64_t value); /* 3,412,006 */
-/* Two digits behind the point, never rounded up to 100. */
+/* Two digits behind the point, cut, not rounded: 100.00% is all. */
 const char *sc_emit_percent(char out[16], uint64_t part, uint64_t whole);
 /* `word` as a shell reads it back. Returns its length; always terminated where bytes > 0. */
 size_t sc_emit_quoted(char *out, size_t bytes, const char *word);
@@ -31,15 +31,15 @@ void sc_emit_wrapped(const char *head, unsigned indent, const char *text);
 typedef struct sc_table {
     const char *titles[SC_TABLE_COLUMNS];
     bool is_left[SC_TABLE_COLUMNS]; /* else aligned right */
-    unsigned columns;
-    char **cells; /* row by row, owned */
+    unsigned columns, gap;          /* gap: blanks between two columns */
+    char **cells;                   /* row by row, owned */
     unsigned used;
 } sc_table;
 
 void sc_table_cell(sc_table *table, const char *text);
 /* Prints and empties it. A last cell that is too long loses its beginning: a call site's end says
  * more. */
-void sc_table_print(sc_table *table, unsigned indent);
+void sc_table_print(sc_table *table);
 
 /* JSON: names are NULL inside lists. */
 void sc_emit_open(const char *name, char bracket);

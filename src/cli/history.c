@@ -124,7 +124,7 @@ static char *join_arguments(const sc_line *line)
 }
 
 typedef struct config {
-    char *shown; /* NAME=VALUE ... of what was set */
+    char *shown; /* NAME=VALUE ... of what was set, but for the run's name */
     size_t used;
     char *environment[SC_OPTION_COUNT + 1];
     int count;
@@ -164,7 +164,9 @@ static void read_settings(sc_history *history, const sc_line *line)
                 from = part.text;
         }
         if (value)
-            config_add(&all, name, value, strcmp(from, "default") != 0);
+            config_add(&all, name, value,
+                       strcmp(from, "default") != 0 &&
+                           strcmp(name, sc_option_rows[SC_OPTION_run_id].name) != 0);
     }
     sc_options_read(&history->options, history->is_told, all.environment, NULL, NULL);
     for (int i = 0; i < all.count; i++)

@@ -250,8 +250,13 @@ static int report(int count, char **arguments)
 {
     report_request request = {.top = DEFAULT_TOP};
     names all = {NULL, 0};
-    int status = parse(&request, count, arguments);
+    int status;
 
+    if (count == 1 && !strcmp(arguments[0], "--fields")) {
+        sc_report_fields();
+        return SC_EXIT_DONE;
+    }
+    status = parse(&request, count, arguments);
     for (unsigned i = 0; !status && i < request.path_count; i++) {
         if (!add_path(&all, request.paths[i]))
             status = SC_EXIT_UNREADABLE;
@@ -269,6 +274,7 @@ const sc_command sc_command_report = {
     .run = report,
     .summary = "tell what the cache did in a run, from its log",
     .help = "usage: shapecache report [--json] [--top N] PATH...\n"
+            "       shapecache report --fields\n"
             "\n"
             "Tell what the cache did in a run: its phases and why each began, hits, peaks, time\n"
             "in the driver, and the shapes that needed most. PATH is a log, - for standard\n"
@@ -276,6 +282,7 @@ const sc_command sc_command_report = {
             "\n"
             "  --json   one JSON object of the same; bytes, counts and ns as integers\n"
             "  --top N  list N shapes (10)\n"
+            "  --fields tell what each record and field of a log means\n"
             "\n"
             "A log without an end (the program was killed, or still runs) is told up to its last\n"
             "step. The records are described in docs/log.md.\n"

@@ -39,6 +39,8 @@ void sc_report_label(const sc_report *report, unsigned lane, char out[64]);
 /* The phases of every lane, and what brought each change about; lanes that agree are told once. */
 void sc_report_story(const sc_report *report);
 void sc_report_text(const sc_report *report);
+/* The records and fields of a log, as docs/log.md has them. */
+void sc_report_fields(void);
 /* One object of all runs: open, each run, close. */
 void sc_report_json_open(void);
 void sc_report_json(const sc_report *report);

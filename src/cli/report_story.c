@@ -122,35 +122,48 @@ static void put_cause(sc_text *text, const sc_history *history, const sc_change 
 }
 
 /* Shapes first asked for from the change on until the next one, without the one that brought it
- * about. */
-static uint64_t new_shapes_after(const sc_device *device, unsigned index)
+ * about, and when the last of them came: one new shape, or a set that goes on changing? */
+static void put_followers(sc_text *text, const sc_device *device, unsigned index)
 {
     const sc_change *change = &device->changes[index];
-    uint64_t end = index + 1 < device->change_count ? device->changes[index + 1].step : UINT64_MAX;
-    uint64_t count = 0;
+    bool is_last = index + 1 == device->change_count && !device->changes_left_out;
+    uint64_t end = is_last ? UINT64_MAX : device->changes[index + 1].step;
+    uint64_t count = 0, last = change->step;
 
     for (unsigned i = 0; i < device->shape_count; i++) {
         const sc_shape *shape = &device->shapes[i];
 
-        count += shape->first_step >= change->step && shape->first_step < end &&
-                 !(change->has_shape && shape->id == change->shape);
+        if (shape->first_step < change->step || shape->first_step >= end ||
+            (change->has_shape && shape->id == change->shape))
+            continue;
+        count++;
+        last = shape->first_step > last ? shape->first_step : last;
     }
-    return count;
+    if (count) {
+        sc_text_char(text, ' ');
+        sc_text_u64(text, count);
+        sc_text_string(text, count == 1 ? " more new shape followed, at step "
+                                        : " more new shapes followed, the last at step ");
+        sc_text_u64(text, last);
+        sc_text_char(text, '.');
+    }
+    if (is_last && device->is_complete)
+        sc_text_string(text, " It did not cache again.");
 }
 
 static void put_set(sc_text *text, const sc_device *device, unsigned index)
 {
     const sc_change *change = &device->changes[index];
-    bool is_closing = !strcmp(change->to, "fallback") || !strcmp(change->to, "off");
-    uint64_t followed;
+    bool is_fallback = !strcmp(change->to, "fallback");
 
-    if (change->set_size && !is_closing) {
+    if (!is_fallback && strcmp(change->to, "off") != 0) {
+        if (!change->set_size)
+            return;
         sc_text_string(text, " The set has ");
         sc_text_u64(text, change->set_size);
         sc_text_string(text, change->set_size == 1 ? " shape." : " shapes.");
-    }
-    if (!is_closing)
         return;
+    }
     if (change->idle_released) {
         sc_text_char(text, ' ');
         sc_text_size(text, change->idle_released);
@@ -158,13 +171,8 @@ static void put_set(sc_text *text, const sc_device *device, unsigned index)
     } else {
         sc_text_string(text, " Nothing was idle.");
     }
-    followed = new_shapes_after(device, index);
-    if (!strcmp(change->to, "fallback") && followed) {
-        sc_text_char(text, ' ');
-        sc_text_u64(text, followed);
-        sc_text_string(text,
-                       followed == 1 ? " more new shape followed." : " more new shapes followed.");
-    }
+    if (is_fallback)
+        put_followers(text, device, index);
 }
 
 /* The first time a phase is entered, what it means. */
@@ -200,14 +208,29 @@ static void tell_change(const sc_lane *lane, unsigned index)
     sc_emit_wrapped(head, (unsigned)strlen(head), sc_text_terminate(&text));
 }
 
+/* No change at all: how far the set was from being fixed. */
+static void tell_stay(const sc_device *device)
+{
+    uint64_t last = 0;
+    char text[256];
+
+    for (unsigned i = 0; i < device->shape_count; i++)
+        last = device->shapes[i].first_step > last ? device->shapes[i].first_step : last;
+    snprintf(text, sizeof text,
+             "it stayed in %s from the first step to the last: %llu shapes, the last new one at "
+             "step %llu",
+             device->first_phase[0] ? device->first_phase : "warmup",
+             (unsigned long long)device->shapes_seen, (unsigned long long)last);
+    sc_emit_wrapped("  ", 2, text);
+}
+
 static void tell_lane(const sc_lane *lane)
 {
     const sc_device *device = lane->device;
     unsigned count = device->change_count;
 
     if (!count)
-        sc_emit("  it stayed in %s from the first step to the last\n",
-                device->first_phase[0] ? device->first_phase : "warmup");
+        tell_stay(device);
     for (unsigned i = 0; i < count; i++) {
         if (i == HEAD && count > HEAD + TAIL) {
             i = count - TAIL;

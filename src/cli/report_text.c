@@ -67,21 +67,18 @@ typedef struct figure {
     void (*explain)(sc_text *text, const sc_lane *lane);
 } figure;
 
+/* In hundredths of a percent; UINT64_MAX stands for "none was eligible". */
 static uint64_t hit_rate(const sc_lane *lane)
 {
     const sc_sums *all = &lane->device->all;
     uint64_t eligible = all->hits + all->misses;
 
-    /* in hundredths of a percent, never rounded up; above 100% stands for "none was eligible" */
     return eligible ? (uint64_t)((double)all->hits * 10000 / (double)eligible) : UINT64_MAX;
 }
 
 static const char *print_rate(char out[16], uint64_t value)
 {
-    if (value == UINT64_MAX)
-        return strcpy(out, "-");
-    snprintf(out, 16, "%u.%02u%%", (unsigned)(value / 100), (unsigned)(value % 100));
-    return out;
+    return value == UINT64_MAX ? strcpy(out, "-") : sc_emit_percent(out, value, 10000);
 }
 
 static const char *print_count(char out[16], uint64_t value)
@@ -170,16 +167,28 @@ static void explain_calls(sc_text *text, const sc_lane *lane)
     }
 }
 
+static uint64_t evicted(const sc_lane *lane)
+{
+    return lane->device->all.evicted;
+}
+
+static void explain_evicted(sc_text *text, const sc_lane *lane)
+{
+    (void)lane;
+    sc_text_string(text, "idle buffers that went back to make room");
+}
+
 static void explain_wait(sc_text *text, const sc_lane *lane)
 {
     (void)lane;
-    sc_text_string(text, "parked frees waiting for the device, as cudaFree does");
+    sc_text_string(text, "frees waiting for the device, as raw ones do");
 }
 
 static const figure figures[] = {
     {"hit rate in fixed", hit_rate, print_rate, explain_rate},
     {"peak live", live_peak, sc_emit_size, explain_live},
     {"peak held", held_peak, sc_emit_size, explain_held},
+    {"evicted", evicted, print_count, explain_evicted},
     {"driver calls", driver_calls, print_count, explain_calls},
     {"time in them", driver_time, sc_emit_time, NULL},
     {"time in waits", wait_time, sc_emit_time, explain_wait},
@@ -189,19 +198,18 @@ enum { FIGURES = sizeof figures / sizeof *figures };
 
 static void tell_figures_of_one(const sc_lane *lane)
 {
-    sc_table table = {.titles = {"totals", "", ""}, .is_left = {true, false, true}, .columns = 3};
-
+    sc_emit("totals\n");
     for (unsigned i = 0; i < FIGURES; i++) {
-        char value[16], note[TEXT_BYTES];
+        char value[16], note[TEXT_BYTES], head[64];
         sc_text text = sc_text_over(note, sizeof note);
 
+        (void)figures[i].print(value, figures[i].value(lane));
         if (figures[i].explain)
             figures[i].explain(&text, lane);
-        sc_table_cell(&table, figures[i].label);
-        sc_table_cell(&table, figures[i].print(value, figures[i].value(lane)));
-        sc_table_cell(&table, sc_text_terminate(&text));
+        snprintf(head, sizeof head, "  %-17s %11s%s", figures[i].label, value,
+                 text.used ? "  " : "");
+        sc_emit_wrapped(head, (unsigned)strlen(head), sc_text_terminate(&text));
     }
-    sc_table_print(&table, 0);
 }
 
 /* The first lane, and the least and most of all. */
@@ -209,7 +217,7 @@ static void tell_figures_of_many(const sc_report *report)
 {
     char label[64], value[16];
     sc_table table = {
-        .titles = {"totals", label, "least", "most"}, .is_left = {true}, .columns = 4};
+        .titles = {"totals", label, "least", "most"}, .is_left = {true}, .columns = 4, .gap = 2};
 
     sc_report_label(report, 0, label);
     for (unsigned i = 0; i < FIGURES; i++) {
@@ -230,17 +238,18 @@ static void tell_figures_of_many(const sc_report *report)
         sc_table_cell(&table, figures[i].print(value, least));
         sc_table_cell(&table, figures[i].print(value, is_told ? most : UINT64_MAX));
     }
-    sc_table_print(&table, 0);
+    sc_table_print(&table);
 }
 
 /* What a step cost in each phase: the plainest answer to "what did it do for me?" */
 static void tell_phases(const sc_lane *lane)
 {
     const sc_device *device = lane->device;
-    sc_table table = {.titles = {"a step in", "steps", "took", "requests", "hits", "driver calls",
-                                 "time in them", "peak held"},
+    sc_table table = {.titles = {"phase", "steps", "took", "requests", "hits", "driver calls",
+                                 "in them", "peak held"},
                       .is_left = {true},
-                      .columns = 8};
+                      .columns = 8,
+                      .gap = 2};
     char cell[32];
 
     for (unsigned i = 0; i < device->phase_count; i++) {
@@ -259,8 +268,8 @@ static void tell_phases(const sc_lane *lane)
         sc_table_cell(&table, sc_emit_size(cell, sums->held_peak));
     }
     if (device->phase_count) {
-        sc_emit("\n");
-        sc_table_print(&table, 0);
+        sc_emit("\na step, by the phase in which it ended\n");
+        sc_table_print(&table);
     }
 }
 
@@ -268,9 +277,10 @@ static void tell_shapes(const sc_report *report, unsigned lane)
 {
     const sc_device *device = report->lanes[lane].device;
     sc_table table = {.titles = {"shape", "bytes", "high", "live", "idle", "requests", "hits",
-                                 "miss", "steps", "site"},
+                                 "misses", "steps", "site"},
                       .is_left = {[9] = true},
-                      .columns = 10};
+                      .columns = 10,
+                      .gap = 1};
     unsigned shown = device->shape_count < report->top ? device->shape_count : report->top;
     char label[64], cell[64];
 
@@ -297,50 +307,90 @@ static void tell_shapes(const sc_report *report, unsigned lane)
         sc_table_cell(&table, cell);
         sc_table_cell(&table, shape->site ? shape->site : "");
     }
-    sc_table_print(&table, 0);
+    sc_table_print(&table);
     if (device->shapes_left_out)
         sc_emit("more shapes than this tool keeps: %llu rows left out\n",
                 (unsigned long long)device->shapes_left_out);
 }
 
-static void tell_notes(const sc_history *history)
+/* Processes that note the same, from this one on; 0 when an earlier one did. */
+static unsigned processes_noting(const sc_report *report, unsigned process, const char *text)
 {
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < report->history_count; i++) {
+        const sc_history *history = report->histories[i];
+        unsigned at = 0;
+
+        while (at < history->note_count && strcmp(history->notes[at].text, text) != 0)
+            at++;
+        if (at == history->note_count)
+            continue;
+        if (i < process)
+            return 0;
+        count++;
+    }
+    return count;
+}
+
+static void tell_note(const sc_report *report, unsigned process, const sc_note *note)
+{
+    unsigned count = processes_noting(report, process, note->text);
     char head[64];
 
-    if (history->note_count)
-        sc_emit("\nworth knowing (rank %llu)\n", (unsigned long long)history->rank);
-    for (unsigned i = 0; i < history->note_count; i++) {
-        const sc_note *note = &history->notes[i];
+    if (!count)
+        return;
+    if (note->has_step)
+        snprintf(head, sizeof head, "  step %-6llu ", (unsigned long long)note->step);
+    else
+        snprintf(head, sizeof head, "  ");
+    sc_emit_wrapped(head, (unsigned)strlen(head), note->text);
+    if (report->history_count > 1)
+        sc_emit("  %*s(rank %llu%s)\n", (int)strlen(head) - 2, "",
+                (unsigned long long)report->histories[process]->rank,
+                count > 1 ? " and others" : "");
+}
 
-        if (note->has_step)
-            snprintf(head, sizeof head, "  step %-6llu ", (unsigned long long)note->step);
-        else
-            snprintf(head, sizeof head, "  ");
-        sc_emit_wrapped(head, (unsigned)strlen(head), note->text);
+static void tell_notes(const sc_report *report)
+{
+    bool is_first = true;
+
+    for (unsigned i = 0; i < report->history_count; i++) {
+        const sc_history *history = report->histories[i];
+
+        if (history->note_count && is_first) {
+            sc_emit("\nworth knowing\n");
+            is_first = false;
+        }
+        for (unsigned n = 0; n < history->note_count; n++)
+            tell_note(report, i, &history->notes[n]);
+        if (history->notes_left_out)
+            sc_emit("  ... and %llu more of rank %llu\n",
+                    (unsigned long long)history->notes_left_out, (unsigned long long)history->rank);
     }
-    if (history->notes_left_out)
-        sc_emit("  ... and %llu more\n", (unsigned long long)history->notes_left_out);
 }
 
 /* What the reader must know before believing the figures. */
 static void tell_state(const sc_history *history)
 {
     char text[TEXT_BYTES];
+    uint64_t last = 0;
+    bool has_gaps = false;
 
     for (unsigned i = 0; i < history->device_count; i++) {
         const sc_device *device = history->devices[i];
 
-        if (device->is_complete)
-            continue;
+        last = device->steps > last ? device->steps - 1 : last;
+        has_gaps = has_gaps || (!device->is_complete && device->all.rows < device->steps);
+    }
+    if (!sc_history_is_complete(history)) {
         snprintf(
             text, sizeof text,
-            "%.300s has no end: the program was killed or still runs. What follows is what its "
-            "%llu step rows tell, up to step %llu.",
-            history->path, (unsigned long long)device->all.rows,
-            (unsigned long long)(device->steps ? device->steps - 1 : 0));
+            "%.300s has no end: the program was killed or still runs. What follows is told from "
+            "its step rows, up to step %llu.%s",
+            history->path, (unsigned long long)last,
+            has_gaps ? " Not every step has a row, so sums are too low." : "");
         sc_emit_wrapped("note      ", 10, text);
-        if (device->all.rows < device->steps)
-            sc_emit_wrapped("note      ", 10, "Not every step has a row, so totals are too low.");
     }
     if (history->is_cut)
         sc_emit_wrapped("note      ", 10, "The last line was cut short and is left out.");
@@ -363,6 +413,5 @@ void sc_report_text(const sc_report *report)
         tell_figures_of_many(report);
     tell_phases(&report->lanes[0]);
     tell_shapes(report, 0);
-    for (unsigned i = 0; i < report->history_count; i++)
-        tell_notes(report->histories[i]);
+    tell_notes(report);
 }

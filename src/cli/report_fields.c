@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/report.h"
+#include "log/record.h"
+#include <stdio.h>
+
+typedef struct column {
+    sc_event event;
+    sc_field field;
+    const char *presence;
+} column;
+
+static const column columns[] = {
+#define MUST(event, field) {SC_EV_##event, SC_F_##field, "yes"},
+#define MAY(event, field)  {SC_EV_##event, SC_F_##field, ""},
+#include "cli/schema.def"
+};
+
+static const char *const event_meanings[] = {
+#define EVENT(symbol, name, meaning) meaning,
+#include "log/record.def"
+};
+
+static const struct {
+    const char *type, *meaning;
+} fields[] = {
+#define FIELD(symbol, name, type, meaning) {#type, meaning},
+#include "log/record.def"
+};
+
+static const struct {
+    const char *kind, *word, *meaning;
+} words[] = {
+#define PHASE(symbol, word, meaning)  {"phase", word, meaning},
+#define REASON(symbol, word, meaning) {"reason", word, meaning},
+#include "cache/phase.def"
+};
+
+static const char *type_name(const char *type)
+{
+    switch (type[0]) {
+    case 'U':
+    case 'I':
+        return "integer";
+    case 'T':
+        return "text";
+    case 'L':
+        return "list";
+    default:
+        return "object";
+    }
+}
+
+static void print_event(sc_event event)
+{
+    printf("\n### `%s`\n\n%s.\n\n| field | type | always | meaning |\n|---|---|---|---|\n",
+           sc_event_name(event), event_meanings[event]);
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+        sc_field field = columns[i].field;
+
+        if (columns[i].event == event)
+            printf("| `%s` | %s | %s | %s |\n", sc_field_name(field), type_name(fields[field].type),
+                   columns[i].presence, fields[field].meaning);
+    }
+}
+
+void sc_report_fields(void)
+{
+    puts("Every record has `ev`, the kind of record, and `t`, ns since the run began (monotonic).");
+    for (int event = 0; event < SC_EV_COUNT; event++)
+        print_event((sc_event)event);
+    puts(
+        "\n### Words of `phase`, `from`, `to` and `reason`\n\n| | word | meaning |\n|---|---|---|");
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        printf("| %s | `%s` | %s |\n", words[i].kind, words[i].word, words[i].meaning);
+}

@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""A log as the cache writes it, from a training program on the simulated GPU, against record.def and the report."""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+
+from tool import BUILD, ROOT, TOOL, Case, call, clean_environment, main
+
+TRAIN = BUILD / "tests/programs/train"
+
+
+def schema():
+    """event -> (fields it must have, fields it may have)"""
+    table = (ROOT / "src/log/record.def").read_text()
+    name = dict(re.findall(r'^(?:EVENT|FIELD)\((\w+),\s+"(\w+)"', table, re.M))
+    events = dict(re.findall(r'^EVENT\((\w+),\s+"(\w+)"', table, re.M))
+    fields = dict(re.findall(r'^FIELD\((\w+),\s+"(\w+)"', table, re.M))
+    rows = {event: ({"ev", "t"}, set()) for event in events.values()}
+    assert len(name) > 10
+    for kind, event, field in re.findall(r"\b(MUST|MAY)\((\w+), (\w+)\)", (ROOT / "src/cli/schema.def").read_text()):
+        if event in events:
+            rows[events[event]][kind == "MAY"].add(fields[field])
+    return rows
+
+
+class Real(Case):
+    def setUp(self):
+        self.assertTrue(TRAIN.exists(), f"{TRAIN} is not built")
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="shapecache-cli-"))
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.log = self.folder / "log.jsonl"
+
+    def environment(self):
+        return clean_environment(SHAPECACHE_LOG=str(self.log), SHAPECACHE_LOG_LEVEL="event")
+
+    def train(self, *options):
+        answer = call("run", "--sim", "--", TRAIN, "--quiet", *options, environment=self.environment(), cwd=self.folder)
+        self.assertEqual(answer.returncode, 0, answer.stderr)
+        return [json.loads(line) for line in self.log.read_text().splitlines()]
+
+    def report(self):
+        answer = call("report", "--json", self.log)
+        self.assertEqual(answer.returncode, 0, answer.stderr)
+        return json.loads(answer.stdout)["runs"][0]["processes"][0]
+
+    def test_every_record_has_the_fields_its_page_lists_and_no_others(self):
+        rows = schema()
+        records = self.train("--lengths", "late-change", "--steps", "50")
+        for record in records:
+            must, may = rows[record["ev"]]
+            self.assertLessEqual(must, record.keys(), record)
+            self.assertLessEqual(record.keys(), must | may, record)
+        self.assertLessEqual({"run", "phase", "step", "shape", "site", "alloc", "free", "end"}, {r["ev"] for r in records})
+
+    def test_the_report_says_what_the_log_says(self):
+        records = self.train("--lengths", "late-change", "--steps", "50")
+        end = [r for r in records if r["ev"] == "end"][-1]
+        changes = [r for r in records if r["ev"] == "phase"]
+        process = self.report()
+        device = process["devices"][0]
+        for name in ("steps", "requests", "hits", "misses", "bypassed", "live_peak", "held_peak", "driver_ns", "wait_ns"):
+            self.assertEqual(device[name], end[name], name)
+        self.assertEqual([(c["step"], c["to"], c["reason"]) for c in device["changes"]],
+                         [(c["step"], c["to"], c["reason"]) for c in changes])
+        self.assertTrue(process["is_complete"])
+        self.assertEqual(sum(p["step_rows"] for p in device["by_phase"]), end["steps"])
+
+    def test_the_phases_of_the_report_are_those_of_the_step_rows(self):
+        records = self.train("--lengths", "late-change", "--steps", "50")
+        device = self.report()["devices"][0]
+        for row in (r for r in records if r["ev"] == "step"):
+            inside = [p["phase"] for p in device["phases"] if p["first_step"] <= row["step"] <= p.get("last_step", row["step"])]
+            self.assertEqual(inside, [row["phase"]], row)
+
+    def test_a_killed_program_leaves_a_log_that_is_told_to_its_last_step(self):
+        child = subprocess.Popen([TOOL, "run", "--sim", "--", TRAIN, "--steps", "100000"], stdout=subprocess.PIPE, text=True,
+                                 env=self.environment(), cwd=self.folder, stderr=subprocess.DEVNULL)
+        for line in child.stdout:
+            if line.startswith("step 20 "):
+                break
+        os.kill(child.pid, signal.SIGKILL)
+        child.stdout.close()
+        child.wait()
+        process = self.report()
+        self.assertFalse(process["is_complete"])
+        self.assertGreaterEqual(process["devices"][0]["steps"], 15)
+        self.assertIn("has no end", call("report", self.log).stdout)
+
+
+main()

@@ -1,0 +1,215 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""shapecache report: what it tells, and what it does with logs that are not as they should be."""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import tempfile
+
+from tool import DATA, TOOL, Case, call, clean_environment, main
+
+RUN = (DATA / "late.jsonl").read_text().splitlines()[0]
+
+
+class Goldens(Case):
+    def told(self, log, *options):
+        answer = call("report", *options, log, cwd=DATA)
+        self.assertEqual(answer.returncode, 0, answer.stderr)
+        self.assertEqual(answer.stderr, "")
+        return answer.stdout
+
+    def test_the_story_of_a_late_change_is_told(self):
+        self.expect("late.txt", self.told("late.jsonl"))
+
+    def test_a_killed_run_is_told_up_to_its_last_step(self):
+        self.expect("killed.txt", self.told("killed.jsonl"))
+
+    def test_half_a_line_at_the_end_is_left_out_and_said(self):
+        self.expect("cut.txt", self.told("cut.jsonl"))
+
+    def test_a_run_without_gate_and_out_of_memory_is_told(self):
+        self.expect("gate-off.txt", self.told("gate-off.jsonl"))
+
+    def test_many_changes_of_phase_and_two_devices_are_told_in_few_lines(self):
+        self.expect("flapping.txt", self.told("flapping.jsonl"))
+
+    def test_ranks_that_agree_are_told_once_and_the_odd_one_apart(self):
+        self.expect("ranks.txt", self.told("ranks"))
+
+    def test_json_holds_the_same_in_integers(self):
+        text = self.told("late.jsonl", "--json")
+        self.expect("late.json", text)
+        device = json.loads(text)["runs"][0]["processes"][0]["devices"][0]
+        self.assertEqual([(p["phase"], p["first_step"], p["last_step"]) for p in device["phases"]],
+                         [("warmup", 0, 3), ("fixed", 4, 7), ("fallback", 8, 11)])
+        self.assertEqual(device["changes"][1]["site"], "train+0x51aa")
+
+    def test_every_log_is_valid_json_under_json(self):
+        for log in [*DATA.glob("*.jsonl"), DATA / "ranks"]:
+            self.assertEqual(json.loads(self.told(log, "--json"))["v"], 1)
+
+    def test_no_line_is_wider_than_80_columns_or_ends_in_blanks(self):
+        for log in [*DATA.glob("*.jsonl"), DATA / "ranks"]:
+            for line in self.told(os.path.relpath(log, DATA)).splitlines():
+                self.assertLessEqual(len(line), 80, line)
+                self.assertEqual(line, line.rstrip())
+
+    def test_top_bounds_the_shapes(self):
+        self.assertIn("1 of 7", self.told("late.jsonl", "--top", "1"))
+        self.assertNotIn("shapes by", self.told("late.jsonl", "--top", "0"))
+
+    def test_a_log_can_come_through_a_pipe(self):
+        with open(DATA / "late.jsonl", "rb") as log:
+            answer = call("report", "-", stdin=log)
+        self.assertEqual(answer.stdout, self.told("late.jsonl"))
+
+
+class Folders(Case):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="shapecache-cli-"))
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def write(self, name, *lines, end="\n"):
+        path = self.folder / name
+        path.write_text("\n".join(lines) + end)
+        return path
+
+    def test_a_folder_without_a_log_is_named(self):
+        self.fails(call("report", self.folder), 3, str(self.folder), "no log")
+
+    def test_what_is_not_there_is_named(self):
+        self.fails(call("report", self.folder / "x.jsonl"), 3, "x.jsonl", "No such file")
+
+    def test_an_empty_log_is_refused(self):
+        self.fails(call("report", self.write("r0.jsonl", end="")), 3, "empty")
+
+    def test_another_process_of_a_rank_counts_and_other_files_do_not(self):
+        for name in ("r0.jsonl", "r0.jsonl.1", "r10.jsonl", "r2.jsonl"):
+            shutil.copy(DATA / "late.jsonl", self.folder / name)
+        self.write("r0.jsonl.bak", "no log")
+        self.write("readme", "no log")
+        told = json.loads(call("report", "--json", self.folder).stdout)
+        logs = [pathlib.Path(p["log"]).name for p in told["runs"][0]["processes"]]
+        self.assertEqual(logs, ["r0.jsonl", "r0.jsonl.1", "r2.jsonl", "r10.jsonl"])
+
+    def test_two_runs_are_told_one_after_the_other(self):
+        other = self.write("other.jsonl", RUN.replace("20260713-142530-4711", "second"))
+        told = json.loads(call("report", "--json", DATA / "late.jsonl", other, DATA / "cut.jsonl").stdout)
+        self.assertEqual([(r["run"], len(r["processes"])) for r in told["runs"]],
+                         [("20260713-142530-4711", 2), ("second", 1)])
+
+    def test_a_run_that_allocated_nothing_is_no_error(self):
+        answer = call("report", self.write("r0.jsonl", RUN))
+        self.assertEqual(answer.returncode, 0)
+        self.assertIn("nothing was allocated", answer.stdout)
+
+    def test_malformed_records_are_named_by_file_and_line(self):
+        step = '{"ev":"step","t":1,"step":0,"dev":0,"phase":"warmup","requests":1,"hits":0,"misses":0'
+        for line, words in {
+            "nonsense": ("expected an object",),
+            step: ("byte", "expected ','"),
+            step + "} x": ("something follows",),
+            step.replace('"t":1,', "") + "}": ('lacks "t"',),
+            step.replace('"ev":"step",', "") + "}": ('lacks "ev"',),
+            step.replace('"hits":0,', "") + "}": ("a step record lacks", '"hits"'),
+            step.replace('"hits":0', '"hits":-1') + "}": ("a whole number", '"hits"'),
+            step.replace('"hits":0', '"hits":1.5') + "}": ("a whole number", '"hits"'),
+            step.replace('"hits":0', '"hits":18446744073709551616') + "}": ("a whole number", '"hits"'),
+            step.replace('"hits":0', '"hits":"0"') + "}": ("a whole number", '"hits"'),
+            step.replace('"hits":0', '"hits":null') + "}": ("a whole number", '"hits"'),
+            step.replace('"hits":0', '"hits":01') + "}": ("starts with 0",),
+            step.replace('"warmup"', "7") + "}": ("a text", '"phase"'),
+            step.replace('"warmup"', '"a\\qb"') + "}": ("escape",),
+            step.replace('"warmup"', '"a\\u12g4"') + "}": ("hexadecimal",),
+            step.replace('"warmup"', '"a\tb"') + "}": ("control character",),
+            step + ',"deep":' + "[" * 100 + "]" * 100 + "}": ("nested too deep",),
+            step + ',"list":[1,]}': ("expected a value",),
+            step + ',"object":{"a" 1}}': ("':'",),
+            RUN: ("second record", '"run"'),
+            "": ("expected an object",),
+            "\0": ("expected an object",),
+        }.items():
+            with self.subTest(line=line[:100]):
+                log = self.write("r0.jsonl", RUN, line)
+                self.fails(call("report", log), 3, f"{log}, line 2: ", *words)
+
+    def test_a_log_begins_with_run_of_a_known_version(self):
+        for line, words in {
+            '{"ev":"step","t":1,"step":0,"dev":0,"phase":"warmup","requests":1,"hits":0,"misses":0}': ("does not begin",),
+            '{"ev":"later","t":1}': ("does not begin",),
+            RUN.replace('"v":1', '"v":2'): ("format 2", "reads format 1"),
+        }.items():
+            self.fails(call("report", self.write("r0.jsonl", line)), 3, "line 1", *words)
+
+    def test_events_and_fields_of_later_versions_are_passed_over(self):
+        log = self.write("r0.jsonl", RUN, '{"ev":"aurora","t":5,"x":{"y":[1,"a",{"z":null}]}}',
+                         '{"ev":"step","t":9,"step":0,"dev":0,"phase":"warmup","requests":1,"hits":0,"misses":0,"new":[[]]}',
+                         '{"ev":"phase","t":9,"step":1,"dev":0,"from":"warmup","to":"dusk","reason":"tired"}')
+        answer = call("report", log)
+        self.assertEqual(answer.returncode, 0, answer.stderr)
+        self.assertIn("warmup 0  dusk 1-", answer.stdout)
+        self.assertIn("warmup -> dusk: tired.", answer.stdout)
+
+    def test_a_last_line_that_lacks_only_its_newline_counts(self):
+        log = self.write("r0.jsonl", *(DATA / "late.jsonl").read_text().splitlines(), end="")
+        self.assertTrue(json.loads(call("report", "--json", log).stdout)["runs"][0]["processes"][0]["is_complete"])
+
+    def test_every_prefix_of_a_log_is_told_or_refused_without_a_crash(self):
+        whole = (DATA / "late.jsonl").read_bytes()
+        for length in range(0, len(whole), 53):
+            path = self.folder / "r0.jsonl"
+            path.write_bytes(whole[:length])
+            self.assertIn(call("report", path).returncode, (0, 3), f"prefix of {length} bytes")
+
+    def test_any_byte_may_be_wrong_without_a_crash(self):
+        whole = bytearray((DATA / "late.jsonl").read_bytes())
+        for at in range(0, len(whole), 41):
+            path = self.folder / "r0.jsonl"
+            path.write_bytes(whole[:at] + bytes([whole[at] ^ 0x15]) + whole[at + 1:])
+            self.assertIn(call("report", path).returncode, (0, 3), f"byte {at}")
+
+    def test_a_line_longer_than_any_of_a_log_is_refused_in_bounded_memory(self):
+        log = self.write("r0.jsonl", RUN, '{"ev":"warn","t":1,"text":"' + "x" * (5 << 20) + '"}')
+        self.fails(call("report", log), 3, "line 2", "longer")
+
+    def test_texts_of_a_log_cannot_drive_a_terminal(self):
+        log = self.write("r0.jsonl", RUN.replace("./train", "\\u001b[2J"), '{"ev":"warn","t":1,"text":"a\\u001b]0;x\\u0007b"}')
+        self.assertNotIn("\x1b", call("report", log).stdout)
+
+    def test_the_widest_numbers_do_not_break_the_report(self):
+        most = 2**64 - 1
+        sums = ",".join(f'"{n}":{most}' for n in ("requests", "hits", "misses", "bypassed", "live_peak", "held_peak",
+                                                  "driver_allocs", "driver_frees", "driver_ns", "wait_ns", "dur_ns"))
+        log = self.write("r0.jsonl", RUN, f'{{"ev":"step","t":{most},"step":{most - 1},"dev":{most},"phase":"fixed",{sums}}}',
+                         f'{{"ev":"shape","t":1,"step":0,"dev":{most},"id":{most},"bytes":{most},"requests":{most}}}')
+        self.assertEqual(call("report", log).returncode, 0)
+        self.assertEqual(call("report", "--json", log).returncode, 0)
+
+
+class Ends(Case):
+    def test_wrong_use_is_told_with_status_2(self):
+        self.fails(call("report"), 2, "which log", "help report")
+        self.fails(call("report", "--jsno", "x"), 2, '"--jsno"')
+        self.fails(call("report", "--top", "many", "x"), 2, "--top")
+        self.fails(call("report", "--top"), 2, "--top")
+
+    def test_a_full_disk_is_an_error(self):
+        with open("/dev/full", "w") as full:
+            answer = subprocess.run([TOOL, "report", DATA / "late.jsonl"], stdout=full, stderr=subprocess.PIPE, text=True)
+        self.assertEqual(answer.returncode, 3)
+        self.assertIn("No space left", answer.stderr)
+
+    def test_a_reader_that_leaves_early_is_none(self):
+        ends = os.pipe()
+        os.close(ends[0])
+        answer = subprocess.run([TOOL, "report", DATA / "late.jsonl"], stdout=ends[1], stderr=subprocess.PIPE, text=True,
+                                env=clean_environment(), preexec_fn=lambda: signal.signal(signal.SIGPIPE, signal.SIG_IGN))
+        os.close(ends[1])
+        self.assertEqual((answer.returncode, answer.stderr), (0, ""))
+
+
+main()
