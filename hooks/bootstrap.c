@@ -17,8 +17,8 @@ static __thread bool is_asking; /* inside dlvsym(), which another preload may ha
 /* Our own, by a name nobody can take over. */
 extern void *sc_dlsym_entry(void *handle, const char *name) __attribute__((visibility("hidden")));
 
-/* The dynamic section's own tables; the loader relocates their addresses in place, except on some
- * systems. */
+/* The dynamic section's own tables; the loader relocates their addresses in place, except on
+ * some systems. */
 typedef struct tables {
     const ElfW(Sym) * symbols;
     const char *strings;

@@ -76,8 +76,8 @@ void sc_capture_context_ended(CUcontext context)
     }
 }
 
-/* The count goes up before the driver is asked: from its "yes" on, a wait of ours could spoil the
- * capture. */
+/* The count goes up before the driver is asked: from its "yes" on, a wait of ours could spoil
+ * the capture. */
 static const sc_real *begin(void)
 {
     const sc_real *real = sc_real_find();
@@ -101,8 +101,8 @@ static CUresult begun(const sc_real *real, identity stream, CUresult result)
     return result;
 }
 
-/* A failed end may have ended the capture (invalidated, unjoined) or not (wrong thread): the driver
- * knows. */
+/* A failed end may have ended the capture (invalidated, unjoined) or not (wrong thread): the
+ * driver knows. */
 static CUresult ended(const sc_real *real, identity stream, CUresult result)
 {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_ACTIVE;

@@ -2,10 +2,10 @@
  * capture.h - which streams are capturing.
  *
  * The engine keeps a count; this table makes sure that each begin is matched by exactly one end,
- * however the capture ends: by cuStreamEndCapture, by destroying the stream, with its context. 64
- * slots, taken and freed by compare and exchange, so a forked child finds no lock held. A capture
- * that finds the table full stays counted for good: then everything passes through, which is slow
- * and right. */
+ * however the capture ends: by cuStreamEndCapture, by destroying the stream, with its context.
+ * 64 slots, taken and freed by compare and exchange, so a forked child finds no lock held. A
+ * capture that finds the table full stays counted for good: then everything passes through,
+ * which is slow and right. */
 #ifndef SC_HOOKS_CAPTURE_H
 #define SC_HOOKS_CAPTURE_H
 

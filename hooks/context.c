@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * context.c - hooks on the life of contexts.
  *
- * A context's memory dies with it, so the engine forgets its blocks first: a handle's value may be
- * used again by the next context. */
+ * A context's memory dies with it, so the engine forgets its blocks first: a handle's value may
+ * be used again by the next context. */
 #include "capture.h"
 #include "engine/engine.h"
 #include "real.h"
@@ -30,8 +30,8 @@ static bool is_active(const sc_real *real, CUdevice device)
     return real->cuDevicePrimaryCtxGetState(device, &flags, &active) == CUDA_SUCCESS && active != 0;
 }
 
-/* The device's primary context if it has one. No call names it without taking a reference, which is
- * given back. */
+/* The device's primary context if it has one. No call names it without taking a reference, which
+ * is given back. */
 static CUcontext primary_of(const sc_real *real, CUdevice device)
 {
     CUcontext context = NULL;

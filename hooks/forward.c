@@ -46,7 +46,7 @@ static void *find_in_closure(const char *name, const void *caller)
     void *found = NULL;
 
     if (sc_object_of(caller, &object)) {
-        handle = sc_object_pin(&object);
+        handle = sc_object_open(&object);
     }
     if (handle != NULL) {
         found = sc_dlsym_libc()(handle, name);

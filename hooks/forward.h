@@ -8,12 +8,13 @@
  *   2. the libcudart among what the calling object itself loads;
  *   3. the next definition;
  *   4. any libcudart that is loaded.
- * "A libcudart" is an object that defines cudaRuntimeGetVersion beside the function. Step 2 takes
- * nothing else, or a preload that calls on from its own cudaMalloc would be sent back to itself.
+ * "A libcudart" is an object that defines cudaRuntimeGetVersion beside the function. Step 2
+ * takes nothing else, or a preload that calls on from its own cudaMalloc would be sent back to
+ * itself.
  *
  * Answers are kept by the caller's return address. What they point into is pinned, so a stale
- * answer, after the caller was unloaded and another loaded at its place, still calls a libcudart.
- * Lock-free; a full table only means that the question is asked each time. */
+ * answer, after the caller was unloaded and another loaded at its place, still calls a
+ * libcudart. Lock-free; a full table only means that the question is asked each time. */
 #ifndef SC_HOOKS_FORWARD_H
 #define SC_HOOKS_FORWARD_H
 

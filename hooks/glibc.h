@@ -2,8 +2,8 @@
  * glibc.h - the loader's functions under the versions that every C library since 2.17 has.
  *
  * Built on a newer system, a plain reference to dlopen asks for GLIBC_2.34, and a preload whose
- * version is missing kills every process it is loaded into. Include this wherever one of these is
- * called. */
+ * version is missing kills every process it is loaded into. Include this wherever one of these
+ * is called. */
 #ifndef SC_HOOKS_GLIBC_H
 #define SC_HOOKS_GLIBC_H
 

@@ -92,10 +92,20 @@ bool sc_object_text(const void *address, char *out, size_t bytes)
     return length > 0 && (size_t)length < bytes;
 }
 
-void *sc_object_pin(const sc_object *object)
+static void *open_again(const sc_object *object, int flags)
 {
     if (object->path[0] == '\0') {
         return NULL;
     }
-    return dlopen(object->path, RTLD_LAZY | RTLD_NOLOAD);
+    return dlopen(object->path, RTLD_LAZY | RTLD_NOLOAD | flags);
+}
+
+void *sc_object_open(const sc_object *object)
+{
+    return open_again(object, 0);
+}
+
+void *sc_object_pin(const sc_object *object)
+{
+    return open_again(object, RTLD_NODELETE);
 }

@@ -3,8 +3,8 @@
  *
  * Reads the loader's list each time: a few comparisons an object, no symbol table (dladdr scans
  * one, which takes 0.6 ms for the large libraries of a framework), no state that a dlclose could
- * make stale. Nothing allocates; the loader's list lock is held by the loader for the walk alone.
- */
+ * make stale. Nothing allocates; the loader's list lock is held by the loader for the walk
+ * alone. */
 #ifndef SC_HOOKS_OBJECTS_H
 #define SC_HOOKS_OBJECTS_H
 
@@ -27,8 +27,11 @@ bool sc_object_named(const char *stem, sc_object *object);
 /* "object+0xoffset" for the log. The offset is a return address as the file counts. */
 bool sc_object_text(const void *address, char *out, size_t bytes);
 
-/* A reference to `object` that is never given back, so that pointers into it stay good; NULL if it
- * is gone. */
+/* A handle for dlsym; NULL: it is gone, or the program itself. To be closed by the caller ... */
+void *sc_object_open(const sc_object *object);
+
+/* ... or, with this one, never unloaded any more, whatever the program closes: pointers into it
+ * stay good. */
 void *sc_object_pin(const sc_object *object);
 
 #endif

@@ -43,8 +43,8 @@ enum { ROW_COUNT = sizeof(rows) / sizeof(rows[0]) };
 
 static _Atomic(const sc_real *) published;
 
-/* Called through pointers of other types: harmless where the caller clears the stack, as on x86-64.
- */
+/* Called through pointers of other types: harmless where the caller clears the stack, as on
+ * x86-64. */
 static CUresult absent(void)
 {
     return CUDA_ERROR_NOT_INITIALIZED;
@@ -212,7 +212,6 @@ static const sc_real *look(void)
         return made;
     }
     (void)munmap(made, sizeof(*made));
-    (void)dlclose(libcuda);
     return winner;
 }
 

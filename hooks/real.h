@@ -4,8 +4,8 @@
  *
  * The table is built aside and published by one pointer, so readers take no lock and no lock of
  * ours is held while the loader is asked. Threads that race each build one; the first to publish
- * wins. It holds a reference to libcuda: the program's dlclose no longer unloads it, and no pointer
- * in here ever dangles.
+ * wins. libcuda is pinned: the program's dlclose no longer unloads it, and no pointer in here
+ * ever dangles.
  *
  * Looking does not load: without a libcuda in the process, every function of the table answers
  * CUDA_ERROR_NOT_INITIALIZED, as it does for a function that the loaded driver lacks. */
@@ -16,8 +16,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* cuda.h gives the newest variant the plain name. Here a name means the symbol that libcuda exports
- * under it. */
+/* cuda.h gives the newest variant the plain name. Here a name means the symbol that libcuda
+ * exports under it. */
 #undef cuArray3DCreate
 #undef cuArrayCreate
 #undef cuCtxDestroy
@@ -74,8 +74,8 @@ bool sc_real_is_watched(const sc_real *real);
 /* What to hand out instead of the driver's function at `found`; NULL: itself. */
 void *sc_real_hook_of(const sc_real *real, const void *found);
 
-/* The same for what the resolver gave for the base name `symbol`, should its pointers differ from
- * dlsym's. */
+/* The same for what the resolver gave for the base name `symbol`, should its pointers differ
+ * from dlsym's. */
 void *sc_real_hook_of_resolved(const sc_real *real, const char *symbol, const void *found);
 
 #endif

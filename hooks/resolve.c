@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * resolve.c - the doors through which a program is given driver functions.
  *
- * The real resolver is asked first, and its answer is exchanged only when it is one of the driver's
- * functions we stand in for. By pointer, not by name: which of several functions a name means
- * depends on version and flags, and the driver has just decided that. Nothing is invented: what the
- * driver lacks stays absent. */
+ * The real resolver is asked first, and its answer is exchanged only when it is one of the
+ * driver's functions we stand in for. By pointer, not by name: which of several functions a name
+ * means depends on version and flags, and the driver has just decided that. Nothing is invented:
+ * what the driver lacks stays absent. */
 #include "bootstrap.h"
 #include "engine/engine.h"
 #include "real.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * runtime.c - the runtime layer: notes who is asking and forwards.
  *
- * Nothing is served or counted here: libcudart asks the driver, whose hook finds the note. No CUDA
- * runtime function is called besides the program's own, so its last error is untouched. */
+ * Nothing is served or counted here: libcudart asks the driver, whose hook finds the note. No
+ * CUDA runtime function is called besides the program's own, so its last error is untouched. */
 #include "engine/engine.h"
 #include "forward.h"
 #include "real.h"

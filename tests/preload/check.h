@@ -2,8 +2,8 @@
  * check.h - for small programs that run under a preload: each check is a sentence that would be
  * false if it failed.
  *
- * No framework: these programs are the host, and must not bring threads, forks or signal handlers
- * of their own. */
+ * No framework: these programs are the host, and must not bring threads, forks or signal
+ * handlers of their own. */
 #ifndef SC_TEST_CHECK_H
 #define SC_TEST_CHECK_H
 

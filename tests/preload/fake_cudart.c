@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * A libcudart of three functions that reaches its driver as the real one does: dlopen, one dlsym,
- * the empty name, then base names and versions. Built as two versions that may live in one process,
- * and into a plugin as a static one. */
+ * A libcudart of three functions that reaches its driver as the real one does: dlopen, one
+ * dlsym, the empty name, then base names and versions. Built as two versions that may live in
+ * one process, and into a plugin as a static one. */
 #include "driver_types.h"
 #include "fake.h"
 #include <dlfcn.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Another tool that stands in for the loader's functions: for dlsym, which it counts and passes on
- * by a jump, or, with BLIND, for dlvsym, which it breaks. */
+ * Another tool that stands in for the loader's functions: for dlsym, which it counts and passes
+ * on by a jump, or, with BLIND, for dlvsym, which it breaks. */
 #define EXPORT __attribute__((visibility("default")))
 
 #ifdef BLIND

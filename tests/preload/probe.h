@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * probe.h - what the hooks tell the engine, written down.
  *
- * libprobe.so is the preload with the real hooks and, for an engine, a recorder that allocates and
- * frees through the table it was given, marked as inside. So each rule of the hooks can be tested
- * for exactly what it says. */
+ * libprobe.so is the preload with the real hooks and, for an engine, a recorder that allocates
+ * and frees through the table it was given, marked as inside. So each rule of the hooks can be
+ * tested for exactly what it says. */
 #ifndef SC_TEST_PROBE_H
 #define SC_TEST_PROBE_H
 

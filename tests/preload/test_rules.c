@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What the hooks tell the engine of captures, contexts, exports, waits and other allocators. Runs
- * under libprobe.so, linked with the fake libcuda: every call goes through the ELF door. */
+ * What the hooks tell the engine of captures, contexts, exports, waits and other allocators.
+ * Runs under libprobe.so, linked with the fake libcuda: every call goes through the ELF door. */
 #include "check.h"
 #include "driver_types.h"
 #include "engine/engine.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The runtime layer. Runs under libprobe.so, linked with libcudart.so.13 (a fake), with argv: which
- * cases. */
+ * The runtime layer. Runs under libprobe.so, linked with libcudart.so.13 (a fake), with argv:
+ * which cases. */
 #include "check.h"
 #include "driver_types.h"
 #include "engine/engine.h"
