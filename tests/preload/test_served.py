@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The same steps through every door, on the simulated GPU: test_served.py LIBRARY PROGRAM SIM"""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+LIBRARY, PROGRAM, SIM = sys.argv[1:4]
+STEPS, BUFFERS = 40, 8
+DOORS = {"runtime": {"dlsym", "resolver", "runtime"}, "elf": {"elf"}, "dlsym": {"dlsym"}, "resolver": {"resolver"}}
+
+
+def run(door, **settings):
+    """Output, the log's records, and what the simulated driver saw."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("SHAPECACHE", "SIMCUDA"))}
+    with tempfile.TemporaryDirectory() as folder:
+        log, report = pathlib.Path(folder, "log.jsonl"), pathlib.Path(folder, "report.json")
+        done = subprocess.run([PROGRAM, door, str(STEPS), str(BUFFERS)], cwd=folder, timeout=120, text=True,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              env={**kept, "LD_LIBRARY_PATH": SIM, "SIMCUDA_REPORT": str(report),
+                                   "SHAPECACHE_LOG": str(log), **settings})
+        if done.returncode != 0:
+            raise AssertionError(f"{door} ended with {done.returncode}\n{done.stdout}{done.stderr}")
+        records = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
+        return done.stdout, records, json.loads(report.read_text())
+
+
+class Served(unittest.TestCase):
+    def test_every_request_is_served_and_counted_once_at_every_door(self):
+        for door, doors in DOORS.items():
+            with self.subTest(door=door):
+                plain = run(door)
+                self.assertEqual(plain[1], [])
+                self.assertEqual(plain[2]["calls"]["cuMemAlloc_v2"], STEPS * BUFFERS)
+                output, records, seen = run(door, LD_PRELOAD=LIBRARY)
+                end = next(record for record in records if record["ev"] == "end")
+                self.assertEqual(output, plain[0])
+                self.assertEqual(end["requests"], STEPS * BUFFERS)
+                self.assertEqual(end["driver_allocs"], seen["calls"]["cuMemAlloc_v2"])
+                self.assertEqual(end["driver_frees"], seen["calls"]["cuMemFree_v2"])
+                self.assertLess(end["driver_allocs"], STEPS * BUFFERS // 4)
+                self.assertEqual(set(end["doors"]) & {"elf", "dlsym", "resolver", "runtime"}, doors)
+                self.assertFalse([record for record in records if record["ev"] == "warn"])
+
+    def test_a_call_site_is_in_the_program(self):
+        for door in DOORS:
+            with self.subTest(door=door):
+                _, records, _ = run(door, LD_PRELOAD=LIBRARY)
+                sites = {record["site"] for record in records if record["ev"] == "shape"}
+                self.assertTrue(sites)
+                for site in sites:
+                    self.assertRegex(site, r"^test_served\+0x[0-9a-f]+$")
+
+
+unittest.main(argv=sys.argv[:1], verbosity=2)
