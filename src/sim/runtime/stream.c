@@ -137,27 +137,17 @@ SIMRT_API cudaError_t cudaStreamGetId(cudaStream_t stream, unsigned long long *i
     return simrt_leave(error);
 }
 
-/* The special streams belong to whichever device the thread is using. */
-static cudaError_t find_device(cudaStream_t stream, int *ordinal)
-{
-    CUdevice handle = 0;
-    cudaError_t error = cudaSuccess;
-
-    if (is_created(stream))
-        error = simrt_error(simrt_driver_table.cuStreamGetDevice(stream, &handle));
-    else
-        error = simrt_error(simrt_driver_table.cuCtxGetDevice(&handle));
-    if (error == cudaSuccess)
-        *ordinal = (int)handle;
-    return error;
-}
-
 SIMRT_API cudaError_t cudaStreamGetDevice(cudaStream_t stream, int *ordinal)
 {
     cudaError_t error = simrt_enter(SIMRT_CALL_cudaStreamGetDevice, SIMRT_CONTEXT);
+    CUdevice handle = 0;
 
     if (error == cudaSuccess)
-        error = ordinal == NULL ? cudaErrorInvalidValue : find_device(stream, ordinal);
+        error = ordinal == NULL
+                    ? cudaErrorInvalidValue
+                    : simrt_error(simrt_driver_table.cuStreamGetDevice(stream, &handle));
+    if (error == cudaSuccess)
+        *ordinal = (int)handle;
     return simrt_leave(error);
 }
 

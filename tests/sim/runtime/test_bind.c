@@ -8,6 +8,8 @@
 #include <cudaTypedefs.h>
 #include <dlfcn.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum { MAX_LOOKUPS = 64 };
 
@@ -196,6 +198,21 @@ START_TEST(a_machine_without_a_device_says_so)
 }
 END_TEST
 
+START_TEST(a_forked_child_does_not_ask_the_driver)
+{
+    int device = -1;
+    int status = -1;
+    pid_t child;
+
+    ok(cudaGetDevice(&device)); /* the fake would answer a child too */
+    child = fork();
+    if (child == 0)
+        _exit(cudaGetDevice(&device) == cudaErrorInitializationError ? 0 : 1);
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_int_eq(status, 0);
+}
+END_TEST
+
 START_TEST(entry_points_come_from_the_resolver_the_driver_gave_out)
 {
     void *function = &function;
@@ -230,6 +247,7 @@ int main(void)
         a_driver_without_a_resolver_is_none,
         a_driver_of_an_older_major_version_is_insufficient,
         a_machine_without_a_device_says_so,
+        a_forked_child_does_not_ask_the_driver,
         entry_points_come_from_the_resolver_the_driver_gave_out,
         a_driver_that_is_no_simulator_registers_no_kernel,
     };

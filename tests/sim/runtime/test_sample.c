@@ -16,7 +16,7 @@ typedef struct sample {
     char op[8];
 } sample;
 
-enum { MAX_SAMPLES = 4096 };
+enum { MAX_SAMPLES = 8192 };
 
 static char path[] = "/tmp/simrt_sample.XXXXXX";
 static sample samples[MAX_SAMPLES];
@@ -121,6 +121,24 @@ START_TEST(without_a_cache_the_device_holds_what_the_program_does)
         ck_assert_uint_eq(samples[i].device_mapped, samples[i].live_mapped);
     ck_assert_uint_eq(samples[4].device_most, 8 * MIB);
     ck_assert_uint_eq(samples[7].device_most, 4 * MIB);
+}
+END_TEST
+
+static void allocate_many_small_ones(void)
+{
+    void *pointer = NULL;
+
+    for (int i = 0; i < 4097; i++)
+        ok(cudaMalloc(&pointer, 1));
+}
+
+START_TEST(small_allocations_take_512_bytes_each_of_whole_blocks)
+{
+    record(allocate_many_small_ones);
+    ck_assert_uint_eq(sample_count, 4097);
+    expect(4095, "malloc", 1, 4096, 2 * MIB);
+    expect(4096, "malloc", 1, 4097, 4 * MIB);
+    ck_assert_uint_eq(samples[4096].device_mapped, 4 * MIB);
 }
 END_TEST
 
@@ -249,6 +267,7 @@ int main(void)
     const TTest *const tests[] = {
         each_allocation_and_free_is_a_line_with_what_the_program_holds,
         without_a_cache_the_device_holds_what_the_program_does,
+        small_allocations_take_512_bytes_each_of_whole_blocks,
         calls_without_memory_and_calls_that_fail_are_no_lines,
         memory_that_could_not_be_freed_is_still_the_programs,
         each_line_is_about_the_device_of_its_memory,

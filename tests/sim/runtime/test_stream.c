@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * test_stream.c - streams and events: order, flags, priorities, host functions, times. */
-#include "run.h"
+#include "hold.h"
 
 #include <stdatomic.h>
 
@@ -62,13 +62,13 @@ END_TEST
 START_TEST(a_stream_with_work_is_not_ready_until_it_is_done)
 {
     cudaStream_t stream;
-    void *memory = NULL;
+    sem_t gate;
 
-    ok(cudaMalloc(&memory, MIB));
     ok(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     ok(cudaStreamQuery(stream));
-    ok(cudaMemsetAsync(memory, 1, MIB, stream));
+    hold(stream, &gate);
     fails(cudaErrorNotReady, cudaStreamQuery(stream));
+    let_go(&gate);
     ok(cudaStreamSynchronize(stream));
     ok(cudaStreamQuery(stream));
 }
@@ -110,11 +110,14 @@ START_TEST(a_host_function_runs_when_the_stream_gets_there)
     _Atomic int value = 0;
     cudaStream_t stream;
     cudaStream_t told = NULL;
+    sem_t gate;
 
     ok(cudaStreamCreate(&stream));
+    hold(stream, &gate);
     ok(cudaLaunchHostFunc(stream, store_1, &value));
     ok(cudaStreamAddCallback(stream, store_stream, &told, 0));
     ck_assert_int_eq(atomic_load(&value), 0);
+    let_go(&gate);
     ok(cudaStreamSynchronize(stream));
     ck_assert_int_eq(atomic_load(&value), 1);
     ck_assert_ptr_eq(told, stream);
@@ -130,6 +133,7 @@ START_TEST(a_stream_waits_for_an_event_of_another)
     cudaEvent_t event;
     unsigned char *memory = NULL;
     unsigned char *host = NULL;
+    sem_t gate;
 
     ok(cudaMalloc((void **)&memory, MIB));
     ok(cudaMallocHost((void **)&host, 1));
@@ -137,10 +141,14 @@ START_TEST(a_stream_waits_for_an_event_of_another)
     ok(cudaStreamCreateWithFlags(&first, cudaStreamNonBlocking));
     ok(cudaStreamCreateWithFlags(&second, cudaStreamNonBlocking));
     ok(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+    ok(cudaDeviceSynchronize());
+    hold(first, &gate);
     ok(cudaMemsetAsync(memory, 8, MIB, first));
     ok(cudaEventRecord(event, first));
     ok(cudaStreamWaitEvent(second, event, 0));
     ok(cudaMemcpyAsync(host, memory, 1, cudaMemcpyDeviceToHost, second));
+    fails(cudaErrorNotReady, cudaStreamQuery(second));
+    let_go(&gate);
     ok(cudaStreamSynchronize(second));
     ck_assert_int_eq(*host, 8);
     fails(cudaErrorInvalidResourceHandle, cudaStreamWaitEvent(second, NULL, 0));
@@ -150,14 +158,14 @@ END_TEST
 START_TEST(an_event_is_done_when_the_work_before_it_is)
 {
     cudaEvent_t event;
-    void *memory = NULL;
+    sem_t gate;
 
-    ok(cudaMalloc(&memory, MIB));
     ok(cudaEventCreate(&event));
     ok(cudaEventQuery(event)); /* never recorded: nothing to wait for */
-    ok(cudaMemsetAsync(memory, 1, MIB, NULL));
+    hold(NULL, &gate);
     ok(cudaEventRecordWithFlags(event, NULL, cudaEventRecordDefault));
     fails(cudaErrorNotReady, cudaEventQuery(event));
+    let_go(&gate);
     ok(cudaEventSynchronize(event));
     ok(cudaEventQuery(event));
     ok(cudaEventDestroy(event));
@@ -169,16 +177,16 @@ START_TEST(the_time_between_two_events_is_the_time_of_the_work)
     cudaEvent_t start;
     cudaEvent_t end;
     float milliseconds = -1;
-    void *memory = NULL;
+    sem_t gate;
 
-    ok(cudaMalloc(&memory, MIB));
     ok(cudaEventCreate(&start));
     ok(cudaEventCreate(&end));
     ok(cudaEventRecord(start, NULL));
-    ok(cudaMemsetAsync(memory, 1, MIB, NULL));
+    hold(NULL, &gate);
     ok(cudaEventRecord(end, NULL));
     fails(cudaErrorNotReady, cudaEventElapsedTime(&milliseconds, start, end));
     ck_assert_float_eq(milliseconds, -1);
+    let_go(&gate);
     ok(cudaEventSynchronize(end));
     ok(cudaEventElapsedTime(&milliseconds, start, end));
     ck_assert_float_ge(milliseconds, 0);
@@ -232,6 +240,5 @@ int main(void)
         what_is_no_event_is_refused,
     };
 
-    setenv("SIMCUDA_DELAY_NS", "100000000", 0);
     return run_tests("stream", tests, sizeof(tests) / sizeof(tests[0]));
 }
