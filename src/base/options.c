@@ -153,8 +153,8 @@ static void print_size(sc_text *text, uint64_t bytes)
 
 static void print_choice(sc_text *text, const char *choices, unsigned index)
 {
-    for (; index && choices; index--)
-        choices = strchr(choices, ' ') + 1;
+    for (; index && *choices; index--)
+        choices += strcspn(choices, " ") + 1; /* the index is that of a choice: a blank follows */
     sc_text_bytes(text, choices, strcspn(choices, " "));
 }
 
@@ -261,8 +261,11 @@ static void quote(sc_text *text, const char *value, size_t length)
     enum { SHOWN = 64 };
 
     sc_text_char(text, '"');
-    for (size_t i = 0; i < length && i < SHOWN; i++)
-        sc_text_char(text, (unsigned char)value[i] < 0x20 || value[i] == 0x7f ? '?' : value[i]);
+    for (size_t i = 0; i < length && i < SHOWN; i++) {
+        bool is_control = (unsigned char)value[i] < 0x20 || value[i] == 0x7f;
+
+        sc_text_bytes(text, is_control ? "?" : value + i, 1);
+    }
     sc_text_string(text, length > SHOWN ? "...\"" : "\"");
 }
 
@@ -333,7 +336,7 @@ void sc_options_read(sc_options *options, bool is_set[SC_OPTION_COUNT], char *co
         const char *name = *environment, *equals = strchr(name, '=');
         size_t length = equals ? (size_t)(equals - name) : 0;
 
-        if (strncmp(name, PREFIX, strlen(PREFIX)) || !equals)
+        if (strncmp(name, PREFIX, strlen(PREFIX)) != 0 || !equals)
             continue;
         int i = row_of(name, length);
 

@@ -47,8 +47,11 @@ static void copy_component(char *out, size_t bytes, const char *from)
 {
     sc_text text = sc_text_over(out, bytes);
 
-    for (; *from; from++)
-        sc_text_char(&text, *from == '/' || (unsigned char)*from < 0x20 ? '_' : *from);
+    for (; *from; from++) {
+        bool is_kept = *from != '/' && (unsigned char)*from >= 0x20;
+
+        sc_text_bytes(&text, is_kept ? from : "_", 1);
+    }
     sc_text_terminate(&text);
     if (!strcmp(out, ".") || !strcmp(out, ".."))
         out[0] = '_';

@@ -208,17 +208,20 @@ bool sc_parse_u64(const char *string, uint64_t *out)
     return true;
 }
 
+static char lower(char c)
+{
+    if (c >= 'A' && c <= 'Z')
+        return (char)(c - 'A' + 'a');
+    return c;
+}
+
 bool sc_text_same(const char *a, const char *b)
 {
-    for (;; a++, b++) {
-        char x = *a >= 'A' && *a <= 'Z' ? (char)(*a + 32) : *a;
-        char y = *b >= 'A' && *b <= 'Z' ? (char)(*b + 32) : *b;
-
-        if (x != y)
-            return false;
-        if (!x)
+    for (; lower(*a) == lower(*b); a++, b++) {
+        if (!*a)
             return true;
     }
+    return false;
 }
 
 bool sc_parse_size(const char *string, uint64_t *out)

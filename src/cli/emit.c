@@ -90,8 +90,11 @@ size_t sc_emit_quoted(char *out, size_t bytes, const char *word)
 
 static void put_safely(const char *text)
 {
-    for (; *text; text++)
-        putchar(((unsigned char)*text < 0x20 && *text != '\n') || *text == 0x7f ? '?' : *text);
+    for (; *text; text++) {
+        unsigned char c = (unsigned char)*text;
+
+        putchar((c < 0x20 && c != '\n') || c == 0x7f ? '?' : c);
+    }
 }
 
 void sc_emit(const char *format, ...)
@@ -183,7 +186,7 @@ static void print_row(const sc_table *table, const unsigned *widths, const char 
 
 void sc_table_print(sc_table *table)
 {
-    unsigned widths[SC_TABLE_COLUMNS];
+    unsigned widths[SC_TABLE_COLUMNS] = {0};
 
     for (unsigned i = 0; i < table->columns; i++) {
         widths[i] = (unsigned)strlen(table->titles[i]);

@@ -272,28 +272,27 @@ static void on_step(sc_device *device, const sc_line *line)
         sums_add(sums, line);
 }
 
-/* The shape's record, new where it was not known; NULL: too many. The map holds index + 1 under id
- * + 1. */
+/* The shape's record, new where it was not known; NULL: too many. */
 static sc_shape *shape_of(sc_device *device, uint64_t id)
 {
-    sc_map *map = device->index;
-    uintptr_t found = (uintptr_t)sc_map_find(map, id + 1);
+    sc_shape *shape = sc_map_find(device->index, id + 1); /* the map has no key 0 */
     unsigned count = device->shape_count;
 
-    if (found)
-        return &device->shapes[found - 1];
+    if (shape)
+        return shape;
     if (count == SC_SHAPES_MOST || id == UINT64_MAX)
         return NULL;
     if ((count & (count - 1)) == 0)
         device->shapes =
-            sc_need_again(device->shapes, sizeof *device->shapes * (count ? 2 * (size_t)count : 1));
-    if (!sc_map_put(map, id + 1, (void *)((uintptr_t)count + 1))) {
+            sc_need_again(device->shapes, sizeof(sc_shape *) * (count ? 2 * (size_t)count : 1));
+    shape = sc_need(sizeof *shape);
+    shape->id = id;
+    if (!sc_map_put(device->index, id + 1, shape)) {
         sc_say("out of memory");
         exit(SC_EXIT_FAILED);
     }
-    device->shapes[count] = (sc_shape){.id = id};
-    device->shape_count++;
-    return &device->shapes[count];
+    device->shapes[device->shape_count++] = shape;
+    return shape;
 }
 
 static void on_shape(sc_device *device, const sc_line *line)
@@ -351,20 +350,9 @@ static void on_end(sc_device *device, const sc_line *line)
         device->ooms = sc_line_u64(line, SC_F_OOMS);
 }
 
-static void add(sc_history *history, const sc_line *line)
+static void add_of_device(sc_history *history, sc_device *device, const sc_line *line)
 {
-    sc_device *device = NULL;
-
-    raise_to(&history->duration_ns, sc_line_u64(line, SC_F_T));
-    if (line->has[SC_F_DEV] && !(device = device_of(history, sc_line_u64(line, SC_F_DEV))))
-        return;
     switch (line->event) {
-    case SC_EV_RUN:
-        on_run(history, line);
-        break;
-    case SC_EV_WARN:
-        add_note(history, line, sc_line_text(line, SC_F_TEXT));
-        break;
     case SC_EV_PHASE:
         on_phase(device, line);
         break;
@@ -381,13 +369,27 @@ static void add(sc_history *history, const sc_line *line)
         on_end(device, line);
         break;
     default:
-        break; /* sites are named where they matter; single allocations are for other tools */
+        break; /* single allocations are for other tools */
     }
+}
+
+static void add(sc_history *history, const sc_line *line)
+{
+    sc_device *device =
+        line->has[SC_F_DEV] ? device_of(history, sc_line_u64(line, SC_F_DEV)) : NULL;
+
+    raise_to(&history->duration_ns, sc_line_u64(line, SC_F_T));
+    if (line->event == SC_EV_RUN)
+        on_run(history, line);
+    else if (line->event == SC_EV_WARN)
+        add_note(history, line, sc_line_text(line, SC_F_TEXT));
+    else if (device)
+        add_of_device(history, device, line);
 }
 
 static int by_bytes_high(const void *left, const void *right)
 {
-    const sc_shape *a = left, *b = right;
+    const sc_shape *a = *(sc_shape *const *)left, *b = *(sc_shape *const *)right;
 
     if (a->bytes_high != b->bytes_high)
         return a->bytes_high < b->bytes_high ? 1 : -1;
@@ -417,8 +419,10 @@ static void device_delete(sc_device *device)
 {
     for (unsigned i = 0; i < device->change_count; i++)
         free(device->changes[i].site);
-    for (unsigned i = 0; i < device->shape_count; i++)
-        free(device->shapes[i].site);
+    for (unsigned i = 0; i < device->shape_count; i++) {
+        free(device->shapes[i]->site);
+        free(device->shapes[i]);
+    }
     free(device->changes);
     free(device->shapes);
     free(device);
@@ -446,7 +450,7 @@ sc_history *sc_history_read(const char *path, char *error, size_t bytes)
 
         finish(device);
         if (device->shape_count)
-            qsort(device->shapes, device->shape_count, sizeof *device->shapes, by_bytes_high);
+            qsort(device->shapes, device->shape_count, sizeof(sc_shape *), by_bytes_high);
         if (is_used(device))
             history->devices[used++] = device;
         else

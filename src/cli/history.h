@@ -75,7 +75,7 @@ typedef struct sc_device {
     sc_sums all;
     sc_phase_sums phases[SC_PHASES_MOST];
     unsigned phase_count;
-    sc_shape *shapes; /* sorted by bytes_high, most first */
+    sc_shape **shapes; /* sorted by bytes_high, most first */
     unsigned shape_count;
     uint64_t shapes_left_out;
     uint64_t shapes_seen, fallbacks, ooms;

@@ -27,7 +27,9 @@ static void skip_space(sc_json *json)
 static char peek(sc_json *json)
 {
     skip_space(json);
-    return json->at < json->end ? *json->at : '\0';
+    if (json->at == json->end)
+        return '\0';
+    return *json->at;
 }
 
 static bool take_char(sc_json *json, char wanted, const char *error)
@@ -103,16 +105,20 @@ static bool take_unicode(sc_json *json, uint32_t *out)
 static bool take_escape(sc_json *json, char **out)
 {
     static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
-    char c = json->at < json->end ? *json->at++ : '\0';
-    const char *found = c ? strchr(from, c) : NULL;
-    uint32_t unicode;
+    const char *found;
+    uint32_t unicode = 0;
+    char c;
 
+    if (json->at == json->end)
+        return fail(json, "a text is not closed");
+    c = *json->at++;
     if (c == 'u') {
         if (!take_unicode(json, &unicode))
             return false;
         *out = put_utf8(*out, unicode);
         return true;
     }
+    found = c ? strchr(from, c) : NULL;
     if (!found)
         return fail(json, "unknown escape in a text");
     *(*out)++ = to[found - from];

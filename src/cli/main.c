@@ -10,7 +10,7 @@
 
 static const sc_command *const commands[] = {&sc_command_run, &sc_command_report, &sc_command_env};
 
-enum { COMMANDS = sizeof commands / sizeof *commands };
+enum { COMMANDS = sizeof(commands) / sizeof(const sc_command *) };
 
 static void __attribute__((format(printf, 1, 0))) say(const char *format, va_list arguments)
 {

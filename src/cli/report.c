@@ -95,7 +95,6 @@ static int parse(report_request *request, int count, char **arguments)
             return sc_usage(&sc_command_report, "report: no option \"%.64s\"", argument);
         }
     }
-    request->paths = arguments;
     if (!request->path_count)
         return sc_usage(&sc_command_report, "report: which log, or folder of a run?");
     return 0;
@@ -110,7 +109,7 @@ static void add_name(names *all, const char *name)
 {
     if ((all->count & (all->count - 1)) == 0)
         all->at =
-            sc_need_again(all->at, sizeof *all->at * (all->count ? 2 * (size_t)all->count : 1));
+            sc_need_again(all->at, sizeof(char *) * (all->count ? 2 * (size_t)all->count : 1));
     all->at[all->count++] = sc_need_copy(name);
 }
 
@@ -158,7 +157,7 @@ static bool add_path(names *all, const char *path)
         sc_say("report: %s has no log in it (r*.jsonl)", path);
         return false;
     }
-    qsort(all->at + first, all->count - first, sizeof *all->at, by_number);
+    qsort(all->at + first, all->count - first, sizeof(char *), by_number);
     return true;
 }
 
@@ -174,7 +173,7 @@ static void tell_run(const report_request *request, sc_history **histories, unsi
 {
     sc_report report = {.histories = histories, .history_count = count, .top = request->top};
 
-    qsort(histories, count, sizeof *histories, by_rank);
+    qsort(histories, count, sizeof(sc_history *), by_rank);
     for (unsigned i = 0; i < count; i++)
         report.lane_count += histories[i]->device_count;
     report.lanes = sc_need(sizeof *report.lanes * report.lane_count);
@@ -203,7 +202,7 @@ static void tell(const report_request *request, sc_history **histories, unsigned
 
             if (strcmp(other->run, first->run) != 0)
                 continue;
-            memmove(histories + same + 1, histories + same, (i - same) * sizeof *histories);
+            memmove(histories + same + 1, histories + same, (i - same) * sizeof(sc_history *));
             histories[same++] = other;
         }
         tell_run(request, histories, same);
@@ -216,7 +215,7 @@ static void tell(const report_request *request, sc_history **histories, unsigned
 
 static int read_and_tell(const report_request *request, const names *all)
 {
-    sc_history **histories = sc_need(sizeof *histories * all->count), **in_order;
+    sc_history **histories = sc_need(sizeof(sc_history *) * all->count), **in_order;
     char error[1024];
     unsigned count = 0;
     int status = SC_EXIT_DONE;
@@ -230,8 +229,8 @@ static int read_and_tell(const report_request *request, const names *all)
             status = SC_EXIT_UNREADABLE;
         }
     }
-    in_order = sc_need(sizeof *in_order * count);
-    memcpy(in_order, histories, sizeof *in_order * count);
+    in_order = sc_need(sizeof(sc_history *) * count);
+    memcpy(in_order, histories, sizeof(sc_history *) * count);
     if (status == SC_EXIT_DONE) {
         if (request->is_json)
             sc_report_json_open();
@@ -248,7 +247,7 @@ static int read_and_tell(const report_request *request, const names *all)
 
 static int report(int count, char **arguments)
 {
-    report_request request = {.top = DEFAULT_TOP};
+    report_request request = {.top = DEFAULT_TOP, .paths = arguments};
     names all = {NULL, 0};
     int status;
 

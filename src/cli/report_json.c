@@ -98,7 +98,7 @@ static void shapes(const sc_device *device, unsigned top)
     sc_emit_u64("shapes", device->shapes_seen);
     sc_emit_open("top_shapes", '[');
     for (unsigned i = 0; i < device->shape_count && i < top; i++) {
-        const sc_shape *shape = &device->shapes[i];
+        const sc_shape *shape = device->shapes[i];
 
         sc_emit_open(NULL, '{');
         sc_emit_u64("id", shape->id);

@@ -131,7 +131,7 @@ static void put_followers(sc_text *text, const sc_device *device, unsigned index
     uint64_t count = 0, last = change->step;
 
     for (unsigned i = 0; i < device->shape_count; i++) {
-        const sc_shape *shape = &device->shapes[i];
+        const sc_shape *shape = device->shapes[i];
 
         if (shape->first_step < change->step || shape->first_step >= end ||
             (change->has_shape && shape->id == change->shape))
@@ -215,7 +215,7 @@ static void tell_stay(const sc_device *device)
     char text[256];
 
     for (unsigned i = 0; i < device->shape_count; i++)
-        last = device->shapes[i].first_step > last ? device->shapes[i].first_step : last;
+        last = device->shapes[i]->first_step > last ? device->shapes[i]->first_step : last;
     snprintf(text, sizeof text,
              "it stayed in %s from the first step to the last: %llu shapes, the last new one at "
              "step %llu",

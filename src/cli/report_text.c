@@ -78,7 +78,10 @@ static uint64_t hit_rate(const sc_lane *lane)
 
 static const char *print_rate(char out[16], uint64_t value)
 {
-    return value == UINT64_MAX ? strcpy(out, "-") : sc_emit_percent(out, value, 10000);
+    if (value != UINT64_MAX)
+        return sc_emit_percent(out, value, 10000);
+    memcpy(out, "-", 2);
+    return out;
 }
 
 static const char *print_count(char out[16], uint64_t value)
@@ -291,7 +294,7 @@ static void tell_shapes(const sc_report *report, unsigned lane)
             (unsigned long long)device->shapes_seen);
     sc_emit(report->lane_count > 1 ? " (%s)\n" : "\n", label);
     for (unsigned i = 0; i < shown; i++) {
-        const sc_shape *shape = &device->shapes[i];
+        const sc_shape *shape = device->shapes[i];
         const uint64_t numbers[] = {shape->high,     shape->live, shape->idle,
                                     shape->requests, shape->hits, shape->misses};
 

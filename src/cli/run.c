@@ -80,7 +80,7 @@ static bool own_folders(char folder[SC_PATH_BYTES], char above[SC_PATH_BYTES])
     }
     folder[length] = '\0';
     cut_last(folder);
-    strcpy(above, folder);
+    memcpy(above, folder, (size_t)length + 1);
     cut_last(above);
     return true;
 }
@@ -243,7 +243,7 @@ static void print_command(char **command)
 
 static int run(int count, char **arguments)
 {
-    run_request request = {0};
+    run_request request = {.command = arguments};
     static run_files found;
     int status = parse(&request, count, arguments);
 
