@@ -27,16 +27,31 @@ static const struct entry {
 
 #define ENTRIES (sizeof entries / sizeof *entries)
 
+/* The first row of `name`, ENTRIES if there is none: the table is sorted by base name. */
+static size_t first_row(const char *name)
+{
+    size_t low = 0, high = ENTRIES;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (strcmp(entries[middle].base, name) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 /* The newest entry of that flavour for `version`; *known: there is one for some version. */
 static const struct entry *newest(const char *name, int version, enum flavour flavour, bool *known)
 {
     const struct entry *best = NULL;
 
-    for (size_t i = 0; i < ENTRIES; i++) {
+    for (size_t i = first_row(name); i < ENTRIES && strcmp(entries[i].base, name) == 0; i++) {
         const struct entry *entry = &entries[i];
 
-        if (entry->flavour != flavour || entry->version > (int)sim_settings()->version ||
-            strcmp(entry->base, name) != 0)
+        if (entry->flavour != flavour || entry->version > (int)sim_settings()->version)
             continue;
         *known = true;
         if (entry->version <= version && (!best || entry->version > best->version))

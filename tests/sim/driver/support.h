@@ -2,8 +2,8 @@
  * support.h - what the tests of the simulated driver share.
  *
  * Order is forced with gates, not with time: a gate is a host function that holds its stream until
- * the test opens it. Kernels and host functions leave notes in one list whose order is then
- * compared. */
+ * the test opens it; it is static, since its stream may still be leaving it when the test returns.
+ * Kernels and host functions leave notes in one list whose order is then compared. */
 #ifndef SIM_TEST_SUPPORT_H
 #define SIM_TEST_SUPPORT_H
 

@@ -63,7 +63,7 @@ START_TEST(a_copy_moves_its_bytes_when_the_stream_gets_there)
     unsigned char *host;
     CUdeviceptr device;
     CUstream stream;
-    struct gate gate;
+    static struct gate gate;
 
     start();
     device = device_memory(4);
@@ -111,7 +111,7 @@ START_TEST(a_pageable_source_may_change_as_soon_as_the_call_returns)
     unsigned char host[64];
     CUdeviceptr device;
     CUstream stream;
-    struct gate gate;
+    static struct gate gate;
 
     start();
     device = device_memory(sizeof host);
@@ -146,7 +146,7 @@ START_TEST(synchronous_copies_wait_unless_both_ends_are_on_the_device)
 {
     unsigned char host = 7, back = 0;
     CUdeviceptr first, second;
-    struct gate gate;
+    static struct gate gate;
 
     with("DELAY_NS", "3000000");
     start();

@@ -22,7 +22,7 @@ START_TEST(an_event_is_ready_until_recorded_and_when_the_work_before_it_is_done)
 {
     CUstream stream;
     CUevent event;
-    struct gate gate;
+    static struct gate gate;
 
     start();
     stream = non_blocking();
@@ -42,7 +42,7 @@ START_TEST(an_event_does_not_cover_what_follows_it)
 {
     CUstream stream;
     CUevent event;
-    struct gate gate;
+    static struct gate gate;
 
     start();
     stream = non_blocking();
@@ -95,7 +95,7 @@ START_TEST(a_wait_keeps_the_record_it_was_enqueued_with)
 {
     CUstream first, held, stream;
     CUevent event;
-    struct gate gate;
+    static struct gate gate;
 
     start();
     first = non_blocking();
@@ -118,7 +118,7 @@ START_TEST(an_event_destroyed_while_pending_still_holds_those_that_wait)
 {
     CUstream held, stream;
     CUevent event;
-    struct gate gate;
+    static struct gate gate;
 
     start();
     held = non_blocking();
@@ -181,7 +181,7 @@ END_TEST
 START_TEST(elapsed_time_needs_two_finished_events_with_timing)
 {
     CUevent timed, other, untimed;
-    struct gate gate;
+    static struct gate gate;
     float ms;
 
     start();

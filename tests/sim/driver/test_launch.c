@@ -77,7 +77,7 @@ START_TEST(arguments_are_copied_when_the_launch_is_enqueued)
 {
     CUdeviceptr x;
     CUfunction kernel;
-    struct gate gate;
+    static struct gate gate;
     float what = 3;
     int n = 1;
 
@@ -182,7 +182,7 @@ START_TEST(a_queued_launch_keeps_the_function_it_was_enqueued_with)
 {
     CUdeviceptr x;
     CUfunction kernel;
-    struct gate gate;
+    static struct gate gate;
     float one = 1;
     int n = 1;
 
@@ -299,7 +299,7 @@ START_TEST(a_module_unloaded_behind_a_launch_does_not_disturb_it)
     CUdeviceptr x;
     CUfunction kernel;
     CUmodule module;
-    struct gate gate;
+    static struct gate gate;
     float one = 1;
     int n = 1;
 

@@ -216,7 +216,7 @@ START_TEST(of_two_frees_at_once_one_is_invalid)
 {
     CUdeviceptr address;
     pthread_t thread;
-    struct gate gate;
+    static struct gate gate;
     void *status;
     CUresult here;
 

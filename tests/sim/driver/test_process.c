@@ -182,7 +182,7 @@ static int child_is_refused(void)
 
 START_TEST(a_child_of_an_initialised_process_is_not_initialised)
 {
-    struct gate gate;
+    static struct gate gate;
 
     start();
     gate_hold(&gate, NULL);

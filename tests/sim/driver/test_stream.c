@@ -66,7 +66,7 @@ END_TEST
 START_TEST(the_legacy_stream_does_not_wait_for_what_comes_after)
 {
     CUstream stream;
-    struct gate gate;
+    static struct gate gate;
 
     start();
     OK(cuStreamCreate(&stream, CU_STREAM_DEFAULT));
@@ -97,7 +97,7 @@ END_TEST
 START_TEST(a_non_blocking_stream_and_the_legacy_stream_do_not_wait_for_each_other)
 {
     CUstream stream;
-    struct gate gate;
+    static struct gate gate;
 
     start();
     OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
@@ -118,7 +118,7 @@ END_TEST
 START_TEST(two_blocking_streams_run_side_by_side)
 {
     CUstream first, second;
-    struct gate gate;
+    static struct gate gate;
 
     start();
     OK(cuStreamCreate(&first, CU_STREAM_DEFAULT));
@@ -133,7 +133,7 @@ END_TEST
 START_TEST(a_query_says_not_ready_while_work_is_left)
 {
     CUstream stream;
-    struct gate gate;
+    static struct gate gate;
 
     start();
     OK(cuStreamCreate(&stream, CU_STREAM_DEFAULT));
@@ -182,7 +182,7 @@ END_TEST
 START_TEST(destroying_a_stream_returns_at_once_and_its_work_finishes)
 {
     CUstream stream;
-    struct gate gate;
+    static struct gate gate;
 
     start();
     OK(cuStreamCreate(&stream, CU_STREAM_DEFAULT));
@@ -245,7 +245,7 @@ END_TEST
 static void *use_own_stream(void *argument)
 {
     CUcontext context = argument;
-    struct gate gate;
+    static struct gate gate;
     unsigned long long *id = calloc(1, sizeof *id);
 
     OK(cuCtxSetCurrent(context));
@@ -259,7 +259,7 @@ static void *use_own_stream(void *argument)
 START_TEST(each_thread_has_a_default_stream_of_its_own)
 {
     CUcontext context = start();
-    struct gate gate;
+    static struct gate gate;
     pthread_t thread;
     unsigned long long own, *others;
     void *result;
