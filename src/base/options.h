@@ -6,7 +6,8 @@
  * SHAPECACHE_ name warns with the nearest known one. Nothing here allocates, and numbers are parsed
  * by hand: strtol binds to a symbol version that old C libraries lack.
  *
- * The struct is written by sc_options_read() before any other thread sees it and is constant after. */
+ * The struct is written by sc_options_read() before any other thread sees it and is constant after.
+ */
 #ifndef SC_BASE_OPTIONS_H
 #define SC_BASE_OPTIONS_H
 
@@ -74,8 +75,9 @@ extern const sc_option_row sc_option_rows[SC_OPTION_COUNT];
 /* Called for each thing wrong, with one whole sentence, no newline. */
 typedef void (*sc_options_warn)(void *self, const char *sentence);
 
-/* Fill `options` from `environment` (NAME=VALUE strings, NULL-terminated; the process passes environ,
- * or an empty list under AT_SECURE). `is_set[i]` says whether row i came from there (may be NULL). */
+/* Fill `options` from `environment` (NAME=VALUE strings, NULL-terminated; the process passes
+ * environ, or an empty list under AT_SECURE). `is_set[i]` says whether row i came from there (may
+ * be NULL). */
 void sc_options_read(sc_options *options, bool is_set[SC_OPTION_COUNT], char *const *environment,
                      sc_options_warn warn, void *self);
 
