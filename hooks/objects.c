@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "objects.h"
 #include "glibc.h"
+#include <errno.h>
 #include <link.h>
 #include <stdio.h>
 #include <string.h>
@@ -77,6 +78,7 @@ bool sc_object_named(const char *stem, sc_object *object)
 bool sc_object_text(const void *address, char *out, size_t bytes)
 {
     sc_object object;
+    const char *name;
     int length;
 
     if (!sc_object_of(address, &object)) {
@@ -87,8 +89,9 @@ bool sc_object_text(const void *address, char *out, size_t bytes)
 
         object.path[got > 0 ? got : 0] = '\0';
     }
-    length = snprintf(out, bytes, "%s+0x%lx", file_name(object.path),
-                      (unsigned long)((uintptr_t)address - object.base));
+    name = object.path[0] != '\0' ? file_name(object.path) : program_invocation_short_name;
+    length =
+        snprintf(out, bytes, "%s+0x%lx", name, (unsigned long)((uintptr_t)address - object.base));
     return length > 0 && (size_t)length < bytes;
 }
 

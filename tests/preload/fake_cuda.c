@@ -135,7 +135,9 @@ int cuMemAlloc_v2(uint64_t *address, size_t bytes)
     const int answer = fake_called("cuMemAlloc_v2");
 
     if (atomic_load(&does_reenter)) {
-        (void)((int (*)(uint64_t))(uintptr_t)dlsym(RTLD_DEFAULT, "cuMemFree_v2"))(ADDRESS - 1);
+        void *program = dlopen(NULL, RTLD_NOW); /* we are linked to look into ourselves first */
+
+        (void)((int (*)(uint64_t))(uintptr_t)dlsym(program, "cuMemFree_v2"))(ADDRESS - 1);
     }
     return answer != SUCCESS ? answer : allocate(address, bytes);
 }

@@ -131,10 +131,10 @@ static void the_resolvers_answers_are_its_own(void)
           "an unknown name answers NULL and the driver's status");
     CHECK(resolver("cuMemAlloc", &found, 3020, 0, NULL) == SUCCESS, "status may be NULL");
     answer("cuGetProcAddress_v2", INVALID_VALUE);
-    found = &found;
+    found = real("cuMemAlloc_v2");
     status = 7;
-    CHECK(resolver("cuMemAlloc", &found, 99999, 0, &status) == INVALID_VALUE && found == &found &&
-              status == 7,
+    CHECK(resolver("cuMemAlloc", &found, 99999, 0, &status) == INVALID_VALUE &&
+              found == real("cuMemAlloc_v2") && status == 7,
           "after a failure no output is touched");
     answer("cuGetProcAddress_v2", SUCCESS);
 }

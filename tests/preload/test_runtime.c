@@ -87,6 +87,10 @@ static void another_preload_takes_part(void)
     CHECK(calls_of("other_calls") == 1, "the other preload saw the call once");
     CHECK(seen->notes == 1 && seen->allocs == 1, "so did we");
     CHECK(calls_of("fake_cudart_calls_13") == 1, "so did libcudart");
+    CHECK(FIND(runtime_malloc_type, must(dlopen("libplugin12.so", RTLD_NOW), "libplugin12.so"),
+               "plugin_malloc")(&address, 64) == SUCCESS &&
+              calls_of("other_calls") == 2,
+          "it also sees calls of objects that have a libcudart of their own");
 }
 
 static void without_a_libcudart_there_is_an_error(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * One program, four doors: the same steps through libcudart, direct binding, a handle, or the
- * resolver. Knows nothing of shapecache; linked with CUDA's own headers against the simulated GPU.
- * argv: door, steps, buffers a step. */
+ * resolver. Knows nothing of shapecache; linked with CUDA's own headers against the simulated
+ * GPU. argv: door, steps, buffers a step. */
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
