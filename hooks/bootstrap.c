@@ -20,13 +20,13 @@ extern void *sc_dlsym_entry(void *handle, const char *name) __attribute__((visib
 /* The dynamic section's own tables; the loader relocates their addresses in place, except on
  * some systems. */
 typedef struct tables {
-    const ElfW(Sym) * symbols;
+    const Elf64_Sym *symbols;
     const char *strings;
     const uint32_t
         *hash; /* DT_GNU_HASH: bucket count, first symbol, bloom words, bloom shift, ... */
 } tables;
 
-static const void *table_at(uintptr_t base, ElfW(Addr) address)
+static const void *table_at(uintptr_t base, Elf64_Addr address)
 {
     return (const void *)(address < base ? base + address : address);
 }
@@ -34,11 +34,11 @@ static const void *table_at(uintptr_t base, ElfW(Addr) address)
 static tables tables_of(const struct dl_phdr_info *object)
 {
     tables found = {0};
-    const ElfW(Dyn) *entry = NULL;
+    const Elf64_Dyn *entry = NULL;
 
-    for (ElfW(Half) i = 0; i < object->dlpi_phnum; i++) {
+    for (Elf64_Half i = 0; i < object->dlpi_phnum; i++) {
         if (object->dlpi_phdr[i].p_type == PT_DYNAMIC) {
-            entry = (const ElfW(Dyn) *)(object->dlpi_addr + object->dlpi_phdr[i].p_vaddr);
+            entry = (const Elf64_Dyn *)(object->dlpi_addr + object->dlpi_phdr[i].p_vaddr);
         }
     }
     for (; entry != NULL && entry->d_tag != DT_NULL; entry++) {
@@ -63,11 +63,11 @@ static uint32_t gnu_hash(const char *name)
     return hash;
 }
 
-static const ElfW(Sym) * find_symbol(const tables *object, const char *name)
+static const Elf64_Sym *find_symbol(const tables *object, const char *name)
 {
     const uint32_t buckets = object->hash[0];
     const uint32_t first = object->hash[1];
-    const uint32_t bloom_words = object->hash[2] * (uint32_t)(sizeof(ElfW(Addr)) / 4);
+    const uint32_t bloom_words = object->hash[2] * (uint32_t)(sizeof(Elf64_Addr) / 4);
     const uint32_t *bucket = object->hash + 4 + bloom_words;
     const uint32_t *chain = bucket + buckets;
     const uint32_t wanted = gnu_hash(name);
@@ -76,7 +76,7 @@ static const ElfW(Sym) * find_symbol(const tables *object, const char *name)
         return NULL;
     }
     for (uint32_t i = bucket[wanted % buckets]; i >= first; i++) {
-        const ElfW(Sym) *symbol = &object->symbols[i];
+        const Elf64_Sym *symbol = &object->symbols[i];
 
         if ((chain[i - first] | 1) == (wanted | 1) &&
             strcmp(object->strings + symbol->st_name, name) == 0 && symbol->st_shndx != SHN_UNDEF) {
@@ -93,7 +93,7 @@ static int walk_object(struct dl_phdr_info *object, size_t size, void *out)
 {
     const char *slash = strrchr(object->dlpi_name, '/');
     const char *name = slash != NULL ? slash + 1 : object->dlpi_name;
-    const ElfW(Sym) * symbol;
+    const Elf64_Sym *symbol;
     tables found;
 
     (void)size;

@@ -84,7 +84,7 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
 CUresult cuDevicePrimaryCtxReset(CUdevice device)
 {
     const sc_real *real = sc_real_find();
-    const CUcontext context = primary_of(real, device);
+    CUcontext context = primary_of(real, device);
 
     ends(real, context);
     return ended(context, real->cuDevicePrimaryCtxReset(device));
@@ -93,7 +93,7 @@ CUresult cuDevicePrimaryCtxReset(CUdevice device)
 CUresult cuDevicePrimaryCtxReset_v2(CUdevice device)
 {
     const sc_real *real = sc_real_find();
-    const CUcontext context = primary_of(real, device);
+    CUcontext context = primary_of(real, device);
 
     ends(real, context);
     return ended(context, real->cuDevicePrimaryCtxReset_v2(device));
@@ -113,7 +113,7 @@ static CUresult released(const sc_real *real, CUdevice device, CUcontext context
 CUresult cuDevicePrimaryCtxRelease(CUdevice device)
 {
     const sc_real *real = sc_real_find();
-    const CUcontext context = primary_of(real, device);
+    CUcontext context = primary_of(real, device);
 
     return released(real, device, context, real->cuDevicePrimaryCtxRelease(device));
 }
@@ -121,7 +121,7 @@ CUresult cuDevicePrimaryCtxRelease(CUdevice device)
 CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device)
 {
     const sc_real *real = sc_real_find();
-    const CUcontext context = primary_of(real, device);
+    CUcontext context = primary_of(real, device);
 
     return released(real, device, context, real->cuDevicePrimaryCtxRelease_v2(device));
 }

@@ -37,8 +37,8 @@ static int holds_address(struct dl_phdr_info *info, size_t size, void *self)
     const search *wanted = self;
 
     (void)size;
-    for (ElfW(Half) i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+    for (Elf64_Half i = 0; i < info->dlpi_phnum; i++) {
+        const Elf64_Phdr *segment = &info->dlpi_phdr[i];
 
         if (segment->p_type == PT_LOAD &&
             wanted->address - (info->dlpi_addr + segment->p_vaddr) < segment->p_memsz) {
