@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * gate.h - decides, from what arrives, whether the set of shapes is fixed.
  *
- * A pure state machine: events in, a verdict out; no clock, no memory, no lock (the caller's). It opens
- * (fixed) after WARMUP steps without a new shape and closes (fallback) at the first new one. Each time it
- * closes, the quiet it wants before opening again doubles, from REARM; the doubling is forgotten once
- * `fixed` has lasted 4 x the last quiet time, else one new shape in a thousand steps would in the end keep
- * it closed for good.
+ * A pure state machine: events in, a verdict out; no clock, no memory, no lock (the caller's). It
+ * opens (fixed) after WARMUP steps without a new shape and closes (fallback) at the first new one.
+ * Each time it closes, the quiet it wants before opening again doubles, from REARM; the doubling is
+ * forgotten once `fixed` has lasted 4 x the last quiet time, else one new shape in a thousand steps
+ * would in the end keep it closed for good.
  *
  * Invariant: OFF is final. */
 #ifndef SC_CACHE_GATE_H

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * internal.h - what the simulated libcudart asks of the simulated libcuda beyond the public API.
  *
- * The two are separate shared objects, as the real ones are, and libcudart reaches the driver as the
- * real one does (dlopen, one dlsym, then the resolver). Only the report needs more: one file must
- * hold the calls of both. These symbols are exported by libcuda.so.1 under names no CUDA API uses;
- * libcudart finds them with dlsym. All are thread-safe. */
+ * The two are separate shared objects, as the real ones are, and libcudart reaches the driver as
+ * the real one does (dlopen, one dlsym, then the resolver). Only the report needs more: one file
+ * must hold the calls of both. These symbols are exported by libcuda.so.1 under names no CUDA API
+ * uses; libcudart finds them with dlsym. All are thread-safe. */
 #ifndef SC_SIM_INTERNAL_H
 #define SC_SIM_INTERNAL_H
 
@@ -32,7 +32,7 @@ void simcuda_mapped_bytes(int device, uint64_t *now, uint64_t *most);
 void simcuda_violation(const char *kind, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* The name as nvcc registered it -> the registered host function's presence is the driver's business;
- * see simcuda.h for simcuda_kernel(), which libcudart forwards too. */
+/* The name as nvcc registered it -> the registered host function's presence is the driver's
+ * business; see simcuda.h for simcuda_kernel(), which libcudart forwards too. */
 
 #endif

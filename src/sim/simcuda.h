@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * simcuda.h - what a program may tell the simulated GPU.
  *
- * A kernel compiled by nvcc is machine code for a GPU: the simulator knows its name and nothing else.
- * A program that wants real numbers registers, by the kernel's name, a host function that does the
- * same arithmetic; the simulator calls it when the stream gets there. A launch carries pointers to
- * its arguments without their sizes and runs later, so the sizes are registered too. A kernel that
- * nobody registered does nothing, none of its arguments is read, and its launches are counted as
- * "unchecked" in the report.
+ * A kernel compiled by nvcc is machine code for a GPU: the simulator knows its name and nothing
+ * else. A program that wants real numbers registers, by the kernel's name, a host function that
+ * does the same arithmetic; the simulator calls it when the stream gets there. A launch carries
+ * pointers to its arguments without their sizes and runs later, so the sizes are registered too. A
+ * kernel that nobody registered does nothing, none of its arguments is read, and its launches are
+ * counted as "unchecked" in the report.
  *
  * The symbol is weak: on a real GPU, or where no simulator is loaded, it is NULL and the program
  * skips the call. It can be called at any time from any thread; launches already queued keep what
