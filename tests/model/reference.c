@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: MIT */
+#include "model/reference.h"
+#include <stdlib.h>
+
+#define MIB ((uint64_t)1 << 20)
+
+reference *ref_new(const sc_cache_rules *rules)
+{
+    reference *ref = calloc(1, sizeof(*ref));
+
+    if (ref) {
+        ref->rules = *rules;
+        ref->is_inferring = rules->is_step_inferred;
+        sc_step_init(&ref->inference);
+        ref->phase = rules->gate.is_gated ? SC_PHASE_WARMUP : SC_PHASE_FIXED;
+        ref->changes = !rules->gate.is_gated;
+        ref->wanted = rules->gate.warmup;
+    }
+    return ref;
+}
+
+bool ref_is_recent(const reference *ref, const ref_shape *shape)
+{
+    return shape->last_step + ref->rules.max_age > ref->step;
+}
+
+bool ref_is_held(const ref_block *block)
+{
+    return block->state == REF_LIVE || block->state == REF_PARKING || ref_is_idle(block);
+}
+
+bool ref_is_idle(const ref_block *block)
+{
+    return block->state == REF_IDLE || block->state == REF_SPOILT;
+}
+
+ref_block *ref_find(reference *ref, sc_address address)
+{
+    for (unsigned i = 0; i < ref->block_top; i++) {
+        if (ref_is_held(&ref->blocks[i]) && ref->blocks[i].address == address) {
+            return &ref->blocks[i];
+        }
+    }
+    return NULL;
+}
+
+static ref_block *block_at(reference *ref, unsigned shape, unsigned slot)
+{
+    for (unsigned i = 0; i < ref->block_top; i++) {
+        ref_block *block = &ref->blocks[i];
+
+        if (block->state != REF_NONE && block->shape == shape && block->slot == slot) {
+            return block;
+        }
+    }
+    return NULL;
+}
+
+static unsigned blocks_of(const reference *ref, unsigned shape, unsigned states)
+{
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < ref->block_top; i++) {
+        count += ref->blocks[i].shape == shape && (states >> ref->blocks[i].state & 1);
+    }
+    return count;
+}
+
+/* The oldest of too many goes, unless it has blocks. */
+static void forget_one_shape(reference *ref, unsigned keep)
+{
+    unsigned known = 0, oldest = REF_SHAPES;
+
+    for (unsigned i = 0; i < REF_SHAPES; i++) {
+        known += ref->shapes[i].is_known;
+    }
+    if (known <= 64 * ref->rules.gate.max_shapes) {
+        return;
+    }
+    for (unsigned i = 0; i < REF_SHAPES; i++) {
+        if (ref->shapes[i].is_known && i != keep && blocks_of(ref, i, ~1u) == 0 &&
+            (oldest == REF_SHAPES || ref->shapes[i].stamp < ref->shapes[oldest].stamp)) {
+            oldest = i;
+        }
+    }
+    if (oldest < REF_SHAPES) {
+        ref->shapes[oldest] = (ref_shape){0};
+        ref->forgotten++;
+    }
+}
+
+static unsigned shape_of(reference *ref, const sc_request *request, bool *is_new)
+{
+    unsigned found = REF_SHAPES, unused = REF_SHAPES;
+    ref_shape *shape;
+
+    for (unsigned i = 0; i < REF_SHAPES; i++) {
+        shape = &ref->shapes[i];
+        if (!shape->is_known) {
+            unused = i;
+        } else if (shape->context == request->context && shape->bytes == request->bytes) {
+            found = i;
+        }
+    }
+    *is_new = found == REF_SHAPES;
+    if (*is_new) {
+        found = unused;
+        ref->shapes[found] = (ref_shape){.is_known = true,
+                                         .context = request->context,
+                                         .bytes = request->bytes,
+                                         .id = (uint32_t)ref->next_id++,
+                                         .last_step = ref->step,
+                                         .stamp = ++ref->next_stamp};
+    } else if (ref->shapes[found].last_step != ref->step) {
+        ref->shapes[found].last_step = ref->step;
+        ref->shapes[found].stamp = ++ref->next_stamp;
+    }
+    return found;
+}
+
+static void note_high(reference *ref, unsigned shape)
+{
+    unsigned live = blocks_of(ref, shape, REF_GRANTED_STATES);
+
+    ref_note_peaks(ref);
+    ref->shapes[shape].high = live > ref->shapes[shape].high ? live : ref->shapes[shape].high;
+}
+
+static ref_block *reserve(reference *ref, unsigned s)
+{
+    ref_shape *shape = &ref->shapes[s];
+    ref_block *block = ref->blocks;
+    unsigned slot = 0;
+
+    while (block->state != REF_NONE) {
+        block++;
+    }
+    if (block == ref->blocks + ref->block_top && ++ref->block_top == REF_BLOCKS) {
+        abort();
+    }
+    while (block_at(ref, s, slot)) {
+        slot++;
+    }
+    if (slot == shape->slot_count) {
+        shape->slots[shape->slot_count++] = (ref_slot){0};
+    }
+    *block = (ref_block){.state = REF_RESERVED, .shape = s, .slot = slot};
+    ref_enter(ref, &shape->slots[slot]);
+    shape->slots[slot].uses++;
+    return block;
+}
+
+sc_answer ref_request(reference *ref, sc_request request, ref_block **out)
+{
+    ref_shape *shape;
+    bool is_new, is_eligible;
+    unsigned s;
+
+    if (ref->is_inferring && sc_step_request(&ref->inference, ref_exact_live(ref), request.bytes)) {
+        ref_end_step(ref);
+    }
+    s = shape_of(ref, &request, &is_new);
+    shape = &ref->shapes[s];
+    ref->tally.requests++;
+    shape->requests++;
+    if (is_new) {
+        forget_one_shape(ref, s);
+        if (request.bytes >= ref->rules.small) {
+            ref->steps[ref->step].is_new = true;
+            (void)ref_closes(ref, SC_REASON_NEW_SHAPE);
+        }
+    }
+    is_eligible = ref->phase == SC_PHASE_FIXED && !ref->rules.is_observing && !request.is_passing;
+    for (unsigned slot = 0; is_eligible && slot < shape->slot_count; slot++) {
+        ref_block *block = block_at(ref, s, slot);
+
+        if (block && block->state == REF_IDLE) {
+            block->state = REF_LIVE;
+            shape->slots[slot].uses++;
+            shape->hits++;
+            ref->tally.hits++;
+            note_high(ref, s);
+            *out = block;
+            return SC_HIT;
+        }
+    }
+    *out = reserve(ref, s);
+    if (is_eligible) {
+        uint64_t mapped = ref_mapped(request.bytes);
+
+        mapped = mapped < 2 * MIB ? 2 * MIB : mapped;
+        ref->miss[0] = mapped > ref->miss[0] ? mapped : ref->miss[0];
+        shape->misses++;
+        ref->tally.misses++;
+    } else {
+        ref->tally.bypassed++;
+    }
+    return SC_ALLOCATE;
+}
+
+static void forget_block(reference *ref, ref_block *block)
+{
+    ref_state was = block->state;
+
+    if (was == REF_NONE || was == REF_GONE) {
+        return;
+    }
+    block->state = was == REF_RESERVED || was == REF_PARKING ? REF_GONE : REF_NONE;
+    if (was != REF_IDLE && was != REF_SPOILT && ref->is_inferring) {
+        sc_step_free(&ref->inference, ref_exact_live(ref));
+    }
+}
+
+bool ref_allocated(reference *ref, ref_block *block, sc_address address)
+{
+    ref_block *former = ref_find(ref, address);
+
+    ref->tally.driver_allocs++;
+    if (former) {
+        forget_block(ref, former);
+    }
+    if (block->state == REF_GONE) {
+        block->state = REF_NONE;
+    } else {
+        block->state = REF_LIVE;
+        block->address = address;
+        note_high(ref, block->shape);
+    }
+    return !former;
+}
+
+void ref_failed(reference *ref, ref_block *block)
+{
+    (void)ref;
+    block->state = REF_NONE;
+}
+
+static void real_free(reference *ref, ref_block *block)
+{
+    block->state = REF_NONE;
+    ref->tally.driver_frees++;
+    if (ref->is_inferring) {
+        sc_step_free(&ref->inference, ref_exact_live(ref));
+    }
+}
+
+sc_free_answer ref_free(reference *ref, sc_address address, bool is_passing, ref_block **out)
+{
+    ref_block *block = ref_find(ref, address);
+
+    *out = NULL;
+    if (!block) {
+        return SC_FREE_UNKNOWN;
+    }
+    if (block->state != REF_LIVE) {
+        return SC_FREE_TWICE;
+    }
+    if (is_passing || block->is_exported || ref->rules.is_observing ||
+        ref->phase != SC_PHASE_FIXED) {
+        real_free(ref, block);
+        return SC_FREE_RELEASE;
+    }
+    block->state = REF_PARKING;
+    *out = block;
+    return SC_FREE_PARK;
+}
+
+bool ref_park(reference *ref, ref_block *block)
+{
+    if (block->state == REF_GONE) {
+        block->state = REF_NONE;
+        return true;
+    }
+    if (block->is_exported || ref->phase != SC_PHASE_FIXED) {
+        real_free(ref, block);
+        return false;
+    }
+    block->state = REF_IDLE;
+    if (ref->is_inferring) {
+        sc_step_free(&ref->inference, ref_exact_live(ref));
+    }
+    return true;
+}
+
+bool ref_unpark(reference *ref, ref_block *block)
+{
+    if (block->state == REF_GONE) {
+        block->state = REF_NONE;
+        return false;
+    }
+    real_free(ref, block);
+    return true;
+}
+
+const char *ref_take(reference *ref, sc_take why, sc_address address)
+{
+    ref_block *block = ref_find(ref, address);
+    bool is_spoilt = ref_count_in(ref, 1 << REF_SPOILT) > 0 && why != SC_TAKE_ROOM;
+    const char *wrong = NULL;
+
+    if (!block || !ref_is_idle(block)) {
+        return "it is not idle";
+    }
+    if (!ref_wants(ref, why)) {
+        return "nothing need go";
+    }
+    if (is_spoilt) {
+        wrong = block->state == REF_SPOILT ? NULL : "what was exported goes first";
+    } else {
+        wrong = ref_judge(ref, block);
+    }
+    if (why == SC_TAKE_ROOM ||
+        (why == SC_TAKE_DUE && ref->phase == SC_PHASE_FIXED && block->state == REF_IDLE)) {
+        ref->tally.evicted++;
+        ref->shapes[block->shape].evicted++;
+    }
+    block->state = REF_NONE;
+    ref->taken[ref->taken_count++] = ref->shapes[block->shape].bytes;
+    return wrong;
+}
+
+void ref_took(reference *ref)
+{
+    for (int i = 0; ref->taken_count > 0; i++) {
+        if (ref->going[i] == 0) {
+            ref->going[i] = ref->taken[--ref->taken_count];
+        }
+    }
+}
+
+void ref_gone(reference *ref, uint64_t bytes)
+{
+    int i = 0;
+
+    while (ref->going[i] != bytes) {
+        i++;
+    }
+    ref->going[i] = 0;
+    ref->tally.driver_frees++;
+}
+
+bool ref_out_of_memory(reference *ref)
+{
+    ref->ooms++;
+    if (ref_count_in(ref, REF_IDLE_STATES) == 0 || !ref->rules.gate.is_gated) {
+        return false;
+    }
+    if (ref_closes(ref, SC_REASON_OOM)) {
+        ref->steps[ref->step].is_new = true;
+    }
+    return true;
+}
+
+void ref_close(reference *ref, sc_reason reason)
+{
+    if (ref->phase != SC_PHASE_OFF) {
+        ref->phase = SC_PHASE_OFF;
+        ref->reason = reason;
+        ref->changes++;
+    }
+}
+
+void ref_export(reference *ref, sc_address address)
+{
+    ref_block *block = ref_find(ref, address);
+
+    if (block) {
+        block->is_exported = true;
+        block->state = block->state == REF_IDLE ? REF_SPOILT : block->state;
+    }
+}
+
+void ref_forget(reference *ref, sc_address address)
+{
+    ref_block *block = ref_find(ref, address);
+
+    if (block) {
+        forget_block(ref, block);
+    }
+}
+
+void ref_forget_context(reference *ref, sc_context context)
+{
+    uint64_t below = UINT64_MAX;
+
+    /* the latest used first, as the cache does: the finder of step ends sees each */
+    for (;;) {
+        unsigned latest = REF_SHAPES;
+
+        for (unsigned s = 0; s < REF_SHAPES; s++) {
+            const ref_shape *shape = &ref->shapes[s];
+
+            if (shape->is_known && shape->stamp < below && shape->context == context &&
+                (latest == REF_SHAPES || shape->stamp > ref->shapes[latest].stamp)) {
+                latest = s;
+            }
+        }
+        if (latest == REF_SHAPES) {
+            return;
+        }
+        below = ref->shapes[latest].stamp;
+        for (unsigned slot = 0; slot < ref->shapes[latest].slot_count; slot++) {
+            ref_block *block = block_at(ref, latest, slot);
+
+            if (block) {
+                forget_block(ref, block);
+            }
+        }
+    }
+}
+
+void ref_totals(const reference *ref, sc_cache_totals *totals)
+{
+    *totals = (sc_cache_totals){
+        .phase = ref->phase,
+        .step = ref->step,
+        .all = ref->finished,
+        .live = ref_mapped_of(ref, REF_GRANTED_STATES, false),
+        .live_bytes = ref_exact_live(ref),
+        .shapes_forgotten = ref->forgotten,
+        .fallbacks = ref->fallbacks,
+        .ooms = ref->ooms,
+    };
+    totals->idle = ref_mapped_of(ref, REF_GRANTED_STATES | REF_IDLE_STATES, true) - totals->live;
+    for (int i = 0; i < SC_PHASE_COUNT; i++) {
+        totals->steps_in[i] = ref->steps_in[i];
+    }
+    for (int i = 0; i < REF_SHAPES; i++) {
+        totals->shapes += ref->shapes[i].is_known;
+    }
+    ref_add_tally(&totals->all, &ref->tally);
+}

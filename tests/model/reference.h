@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT
+ * reference.h - what the cache must do, said the slow way: lists that are searched from end to end,
+ * sums that are added up each time, a gate that reads its own history. It shares no code with the
+ * cache but the finder of step ends, which has tests of its own. */
+#ifndef SC_TESTS_REFERENCE_H
+#define SC_TESTS_REFERENCE_H
+
+#include "cache/cache.h"
+#include "cache/step.h"
+
+enum { REF_BLOCKS = 1200, REF_SHAPES = 640, REF_SLOTS = 256, REF_STEPS = 65536, REF_GOING = 256 };
+
+typedef enum ref_state {
+    REF_NONE,
+    REF_RESERVED,
+    REF_LIVE,
+    REF_PARKING,
+    REF_IDLE,
+    REF_SPOILT, /* idle, exported: never served again */
+    REF_GONE    /* forgotten while a call refers to it */
+} ref_state;
+
+/* Sets of states, for sums: bit i is state i. */
+enum {
+    REF_GRANTED_STATES = 1 << REF_LIVE | 1 << REF_PARKING,
+    REF_WANTED_STATES = REF_GRANTED_STATES | 1 << REF_RESERVED,
+    REF_IDLE_STATES = 1 << REF_IDLE | 1 << REF_SPOILT,
+};
+
+typedef struct ref_slot {
+    double rate;
+    uint64_t uses;
+    bool is_ranked; /* had its place when the order was made */
+    uint64_t entry; /* when it was filled, if it has a place but no rank; 0: it has none */
+} ref_slot;
+
+typedef struct ref_shape {
+    bool is_known;
+    sc_context context;
+    uint64_t bytes;
+    uint32_t id;
+    uint64_t last_step, stamp; /* stamp: order of first uses */
+    uint64_t requests, hits, misses, evicted, high;
+    unsigned slot_count;
+    ref_slot slots[REF_SLOTS];
+} ref_shape;
+
+typedef struct ref_block {
+    ref_state state;
+    bool is_exported;
+    sc_address address;
+    unsigned shape, slot;
+} ref_block;
+
+typedef struct ref_past_step {
+    uint64_t peak;
+    uint64_t requests, evictions;
+    bool is_new; /* brought a shape, or ran out of memory */
+} ref_past_step;
+
+typedef struct reference {
+    sc_cache_rules rules;
+    ref_block blocks[REF_BLOCKS];
+    unsigned block_top; /* those from here on were never used */
+    ref_shape shapes[REF_SHAPES];
+    uint64_t going[REF_GOING]; /* bytes of buffers taken and not gone, 0: none */
+    uint64_t taken[64];        /* by the call that runs */
+    unsigned taken_count;
+    ref_past_step steps[REF_STEPS];
+    uint64_t step;
+    bool is_inferring;
+    sc_step inference;
+    sc_phase phase;
+    sc_reason reason;
+    uint64_t opened, closed; /* number of the first step after the last such change */
+    uint64_t wanted;         /* quiet steps before opening */
+    uint64_t last_quiet;
+    uint64_t miss[2]; /* largest, of this step and of the one before */
+    sc_tally tally, finished;
+    uint64_t steps_in[SC_PHASE_COUNT];
+    uint64_t fallbacks, ooms, forgotten, changes;
+    uint64_t next_id, next_stamp, next_entry;
+    uint64_t order_made; /* 1 + step */
+} reference;
+
+reference *ref_new(const sc_cache_rules *rules);
+
+sc_answer ref_request(reference *ref, sc_request request, ref_block **block);
+bool ref_allocated(reference *ref, ref_block *block, sc_address address);
+void ref_failed(reference *ref, ref_block *block);
+sc_free_answer ref_free(reference *ref, sc_address address, bool is_passing, ref_block **block);
+bool ref_park(reference *ref, ref_block *block);
+bool ref_unpark(reference *ref, ref_block *block);
+bool ref_wants(const reference *ref, sc_take why);
+/* The cache picked `address`. NULL: rightly, and it is on its way now; else what is wrong with it.
+ */
+const char *ref_take(reference *ref, sc_take why, sc_address address);
+/* The cache's call has named all it takes; until now those did not count as held, to be the room
+ * they make. */
+void ref_took(reference *ref);
+void ref_gone(reference *ref, uint64_t bytes);
+void ref_step_end(reference *ref);
+bool ref_out_of_memory(reference *ref);
+void ref_close(reference *ref, sc_reason reason);
+void ref_export(reference *ref, sc_address address);
+void ref_forget(reference *ref, sc_address address);
+void ref_forget_context(reference *ref, sc_context context);
+void ref_totals(const reference *ref, sc_cache_totals *totals);
+
+/* Between the files of the reference. */
+unsigned ref_count_in(const reference *ref, unsigned states);
+uint64_t ref_mapped_of(const reference *ref, unsigned states, bool with_going);
+uint64_t ref_exact_live(const reference *ref);
+void ref_note_peaks(reference *ref);
+bool ref_closes(reference *ref, sc_reason reason);
+void ref_end_step(reference *ref);
+void ref_add_tally(sc_tally *sum, const sc_tally *tally);
+uint64_t ref_mapped(uint64_t bytes); /* one buffer's */
+ref_block *ref_find(reference *ref, sc_address address);
+bool ref_is_recent(const reference *ref, const ref_shape *shape);
+bool ref_is_held(const ref_block *block);
+bool ref_is_idle(const ref_block *block);
+void ref_enter(reference *ref, ref_slot *slot);
+const char *ref_judge(reference *ref, const ref_block *victim);
+
+#endif
