@@ -7,7 +7,7 @@
 #define NS_PER_S 1000000000u
 
 /* A sleep ends up to this much late (timer slack and scheduling), so it is cut short by as much. */
-#define SLEEP_ERROR_NS 80000u
+#define SLEEP_ERROR_NS 80000ull
 
 uint64_t sim_now_ns(void)
 {

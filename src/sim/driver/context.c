@@ -142,22 +142,27 @@ free_context:
 
 void sim_context_revive_locked(struct sim_context *context, unsigned flags)
 {
-    reset(context, flags);
+    while (context->ending)
+        sim_wait_locked();
+    if (!context->alive)
+        reset(context, flags);
 }
 
-void sim_context_end(struct sim_context *context)
+void sim_context_end_and_unlock(struct sim_context *context)
 {
     struct sim_block *blocks;
 
-    sim_lock();
     if (!atomic_exchange(&context->alive, false)) {
         sim_unlock();
         return;
     }
+    context->ending = true;
     sim_context_drain_locked(context);
     sim_handle_close_all_locked(context);
     sim_streams_end_locked(context);
     blocks = sim_memory_end_locked(context);
+    context->ending = false;
+    sim_progress_locked();
     sim_unlock();
     sim_memory_discard(blocks);
 }

@@ -30,6 +30,7 @@ struct sim_context {
     unsigned flags;
     unsigned retained; /* primary contexts */
     bool primary;
+    bool ending; /* dead, and what it owned is still being ended */
     atomic_bool alive;
     atomic_int sticky; /* a CUresult */
     CUfunc_cache cache_config;
@@ -59,11 +60,13 @@ void sim_context_replace(struct sim_context *context);
 /* A new context, alive, not current; NULL: out of memory. */
 struct sim_context *sim_context_new_locked(struct sim_device *device, unsigned flags, bool primary);
 
-/* Brings a dead primary context back to life. */
+/* Brings a dead primary context back to life, once whoever ends it is done (the lock is let go
+ * meanwhile). */
 void sim_context_revive_locked(struct sim_context *context, unsigned flags);
 
-/* Lets its work finish, then ends everything it owns. The lock must not be held. */
-void sim_context_end(struct sim_context *context);
+/* Lets its work finish, then ends everything it owns. The lock is held on entry (so that nobody can
+ * retain the context in between) and not on return. */
+void sim_context_end_and_unlock(struct sim_context *context);
 
 /* First of all contexts (see `next`). */
 struct sim_context *sim_contexts_locked(void);

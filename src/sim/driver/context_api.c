@@ -28,7 +28,8 @@ static CUresult create(enum sim_call call, CUcontext *pctx, unsigned flags, CUde
     if (!context)
         return CUDA_ERROR_OUT_OF_MEMORY;
     if (!sim_context_push(context)) {
-        sim_context_end(context);
+        sim_lock();
+        sim_context_end_and_unlock(context);
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
     *pctx = (CUcontext)context;
@@ -81,7 +82,8 @@ static CUresult destroy(enum sim_call call, CUcontext ctx)
         return CUDA_ERROR_INVALID_CONTEXT;
     if (sim_context_current() == context)
         (void)sim_context_pop();
-    sim_context_end(context);
+    sim_lock();
+    sim_context_end_and_unlock(context);
     return CUDA_SUCCESS;
 }
 

@@ -10,6 +10,7 @@
 
 #include "context.h"
 #include "memory.h"
+#include "pointer.h"
 #include "stream.h"
 
 struct copy_op {
@@ -39,7 +40,7 @@ static void run_copy(struct sim_op *op)
     bool readable = sim_memory_check(name, false, copy->from, copy->bytes);
 
     if (sim_memory_check(name, true, copy->to, copy->bytes) && readable)
-        memmove((void *)copy->to, (const void *)copy->from, copy->bytes);
+        memmove(sim_pointer(copy->to), sim_pointer(copy->from), copy->bytes);
 }
 
 static void release_copy(struct sim_op *op)
@@ -59,7 +60,7 @@ static struct sim_op *new_copy(const struct copy_call *call, bool stage)
     copy->from = call->from;
     copy->bytes = call->bytes;
     if (stage) {
-        memcpy(copy->staged, (const void *)call->from, call->bytes);
+        memcpy(copy->staged, sim_pointer(call->from), call->bytes);
         copy->from = (uintptr_t)copy->staged;
     }
     return &copy->op;
@@ -97,9 +98,9 @@ static CUresult copy(const struct copy_call *call)
                                         .to = (uintptr_t)to,                                       \
                                         .from = (uintptr_t)from,                                   \
                                         .bytes = ByteCount,                                        \
-                                        .to_end = to_kind,                                         \
-                                        .from_end = from_kind,                                     \
-                                        .per_thread = thread});                                    \
+                                        .to_end = (to_kind),                                       \
+                                        .from_end = (from_kind),                                   \
+                                        .per_thread = (thread)});                                  \
     }
 
 #define ASYNC(function, suffix, thread, to_type, to_kind, from_type, from_kind)                    \
@@ -109,10 +110,10 @@ static CUresult copy(const struct copy_call *call)
                                         .to = (uintptr_t)to,                                       \
                                         .from = (uintptr_t)from,                                   \
                                         .bytes = ByteCount,                                        \
-                                        .to_end = to_kind,                                         \
-                                        .from_end = from_kind,                                     \
+                                        .to_end = (to_kind),                                       \
+                                        .from_end = (from_kind),                                   \
                                         .stream = hStream,                                         \
-                                        .per_thread = thread,                                      \
+                                        .per_thread = (thread),                                    \
                                         .async = true});                                           \
     }
 

@@ -102,21 +102,15 @@ void sim_device_give_locked(struct sim_device *device, size_t bytes)
 
 bool sim_device_attribute(const struct sim_device *device, CUdevice_attribute attribute, int *value)
 {
-    int answer = 0;
+    const int answers[CU_DEVICE_ATTRIBUTE_MAX] = {
+#define ATTRIBUTE(name, number) [CU_DEVICE_ATTRIBUTE_##name] = (number),
+#include "device.def"
+#undef ATTRIBUTE
+    };
 
     if (attribute < 1 || attribute >= CU_DEVICE_ATTRIBUTE_MAX)
         return false;
-    switch ((int)attribute) {
-#define ATTRIBUTE(name, number)                                                                    \
-    case CU_DEVICE_ATTRIBUTE_##name:                                                               \
-        answer = number;                                                                           \
-        break;
-#include "device.def"
-#undef ATTRIBUTE
-    default:
-        break;
-    }
-    *value = answer;
+    *value = answers[attribute];
     return true;
 }
 

@@ -17,12 +17,12 @@ struct sim_context;
 
 struct sim_device {
     int ordinal;
+    unsigned primary_flags;
     uint64_t memory;             /* size, bytes */
     uint64_t large, small;       /* rounded bytes of live allocations of either class */
     uint64_t peak;               /* most mapped bytes ever */
     uint64_t most;               /* most mapped bytes since simcuda_mapped_bytes() was last asked */
     struct sim_context *primary; /* NULL until first retained; one struct for good */
-    unsigned primary_flags;
 };
 
 CUresult sim_devices_start_locked(void);

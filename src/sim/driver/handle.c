@@ -33,7 +33,7 @@ static bool grow(void)
     struct sim_object **old = table;
     size_t old_capacity = capacity;
     size_t new_capacity = capacity > 0 ? 2 * capacity : 256;
-    struct sim_object **fresh = calloc(new_capacity, sizeof *fresh);
+    struct sim_object **fresh = calloc(new_capacity, sizeof(struct sim_object *));
 
     if (!fresh)
         return false;

@@ -235,7 +235,7 @@ static CUresult launch(const struct launch_call *call)
                                                        {blockDimX, blockDimY, blockDimZ},          \
                                                        sharedMemBytes},                            \
                                             .stream = hStream,                                     \
-                                            .per_thread = thread,                                  \
+                                            .per_thread = (thread),                                \
                                             .parameters = kernelParams,                            \
                                             .extra = extra});                                      \
     }
@@ -252,7 +252,7 @@ static CUresult launch(const struct launch_call *call)
                                                        {blockDimX, blockDimY, blockDimZ},          \
                                                        sharedMemBytes},                            \
                                             .stream = hStream,                                     \
-                                            .per_thread = thread,                                  \
+                                            .per_thread = (thread),                                \
                                             .parameters = kernelParams});                          \
     }
 

@@ -9,10 +9,11 @@
  * alone) and the report (report.c: likewise).
  *
  * Functions that expect the lock to be held say so in their name: sim_..._locked. Of these, only
- * sim_wait_locked() lets go of it: what was read before it must be read again.
+ * those that wait (sim_wait_locked() and what is built on it) let go of it meanwhile: what was read
+ * before must be read again.
  *
- * Progress: whenever an operation completes, whoever waits for a stream, an event or a dependency
- * is woken and looks again. */
+ * Progress: whenever an operation completes (or a context has ended), whoever waits for a stream,
+ * an event or a dependency is woken and looks again. */
 #ifndef SC_SIM_LOCK_H
 #define SC_SIM_LOCK_H
 

@@ -6,6 +6,7 @@
 #include "device.h"
 #include "lock.h"
 #include "memory.h"
+#include "pointer.h"
 #include "settings.h"
 
 CUresult cuMemAlloc_v2(CUdeviceptr *dptr, size_t bytesize)
@@ -66,7 +67,7 @@ static CUresult host_alloc(enum sim_call call, void **pp, size_t bytes, unsigned
         return CUDA_ERROR_INVALID_VALUE;
     status = sim_memory_new(context, SIM_PINNED_MEMORY, bytes, flags, &address);
     if (status == CUDA_SUCCESS)
-        *pp = (void *)address;
+        *pp = sim_pointer(address);
     return status;
 }
 

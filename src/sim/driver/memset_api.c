@@ -8,6 +8,7 @@
 
 #include "context.h"
 #include "memory.h"
+#include "pointer.h"
 #include "stream.h"
 
 struct fill_op {
@@ -26,13 +27,17 @@ static void run_fill(struct sim_op *op)
     if (!sim_memory_check(sim_calls_name(fill->call), true, fill->to, fill->count * fill->width))
         return;
     if (fill->width == 1) {
-        memset((void *)fill->to, (int)fill->value, fill->count);
+        memset(sim_pointer(fill->to), (int)fill->value, fill->count);
     } else if (fill->width == 2) {
+        uint16_t *to = sim_pointer(fill->to);
+
         for (size_t i = 0; i < fill->count; i++)
-            ((uint16_t *)fill->to)[i] = (uint16_t)fill->value;
+            to[i] = (uint16_t)fill->value;
     } else {
+        uint32_t *to = sim_pointer(fill->to);
+
         for (size_t i = 0; i < fill->count; i++)
-            ((uint32_t *)fill->to)[i] = fill->value;
+            to[i] = fill->value;
     }
 }
 
@@ -64,7 +69,7 @@ static CUresult fill(const struct fill_op *what, CUstream stream, bool per_threa
 #define WHAT(function, size)                                                                       \
     &(struct fill_op)                                                                              \
     {                                                                                              \
-        .call = CALL_##function, .to = (uintptr_t)dstDevice, .value = value, .width = size,        \
+        .call = CALL_##function, .to = (uintptr_t)dstDevice, .value = value, .width = (size),      \
         .count = N                                                                                 \
     }
 

@@ -5,6 +5,7 @@
 #include "device.h"
 #include "lock.h"
 #include "memory.h"
+#include "pointer.h"
 
 /* A copy of the live block that `address` lies in; false: there is none. */
 static bool find(CUdeviceptr address, struct sim_block *out)
@@ -57,7 +58,7 @@ static CUresult attribute(CUpointer_attribute what, const struct sim_block *bloc
         *(CUdeviceptr *)data = block ? (CUdeviceptr)address : 0;
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_HOST_POINTER:
-        *(void **)data = host ? (void *)address : NULL;
+        *(void **)data = host ? sim_pointer(address) : NULL;
         return device ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_BUFFER_ID:
         *(unsigned long long *)data = block ? block->id : 0;

@@ -48,7 +48,6 @@ static CUresult release(enum sim_call call, CUdevice dev)
     struct sim_device *device;
     CUresult status = enter_device(call, dev, &device);
     struct sim_context *context;
-    bool last;
 
     if (status != CUDA_SUCCESS)
         return status;
@@ -58,10 +57,10 @@ static CUresult release(enum sim_call call, CUdevice dev)
         sim_unlock();
         return CUDA_ERROR_INVALID_CONTEXT;
     }
-    last = --context->retained == 0;
-    sim_unlock();
-    if (last)
-        sim_context_end(context);
+    if (--context->retained == 0)
+        sim_context_end_and_unlock(context);
+    else
+        sim_unlock();
     return CUDA_SUCCESS;
 }
 
@@ -81,9 +80,14 @@ static CUresult reset(enum sim_call call, CUdevice dev)
     struct sim_device *device;
     CUresult status = enter_device(call, dev, &device);
 
-    if (status == CUDA_SUCCESS && device->primary)
-        sim_context_end(device->primary);
-    return status;
+    if (status != CUDA_SUCCESS)
+        return status;
+    sim_lock();
+    if (device->primary)
+        sim_context_end_and_unlock(device->primary);
+    else
+        sim_unlock();
+    return CUDA_SUCCESS;
 }
 
 CUresult cuDevicePrimaryCtxReset(CUdevice dev)

@@ -64,6 +64,7 @@ INTERNAL_API void simcuda_violation(const char *kind, const char *format, ...)
     if (count > MAX_PRINTED)
         return;
     va_start(arguments, format);
+    /* NOLINTNEXTLINE(clang-analyzer-valist*): it is started above */
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     fprintf(stderr, "simcuda: %s: %s%s\n", kind, text,

@@ -3,7 +3,6 @@
  */
 #include "resolve.h"
 
-#include <stdint.h>
 #include <string.h>
 
 #include "settings.h"
@@ -72,6 +71,6 @@ enum sim_resolved sim_resolve(const char *name, int version, bool per_thread, vo
         found = newest(name, version, FLAVOUR_legacy, &known);
     if (!found)
         return known ? SIM_TOO_OLD : SIM_UNKNOWN_NAME;
-    *function = (void *)(uintptr_t)found->function;
+    memcpy(function, &found->function, sizeof *function);
     return SIM_RESOLVED;
 }

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "pointer.h"
+
 #define SLOT       ((size_t)2 << 20)
 #define UNIT       ((size_t)512)
 #define SLAB_UNITS (SLOT / UNIT)
@@ -216,13 +218,13 @@ void sim_space_discard(uintptr_t address, size_t bytes)
     if (bytes >= LARGE) {
         size_t span = (bytes + SLOT - 1) & ~(SLOT - 1);
 
-        if (map((void *)address, span, MAP_FIXED) == MAP_FAILED)
-            madvise((void *)address, span, MADV_DONTNEED);
+        if (map(sim_pointer(address), span, MAP_FIXED) == MAP_FAILED)
+            madvise(sim_pointer(address), span, MADV_DONTNEED);
     } else {
         uintptr_t first = (address + PAGE - 1) & ~(PAGE - 1);
         uintptr_t end = (address + bytes) & ~(PAGE - 1);
 
         if (first < end)
-            madvise((void *)first, end - first, MADV_DONTNEED);
+            madvise(sim_pointer(first), end - first, MADV_DONTNEED);
     }
 }

@@ -201,7 +201,8 @@ static CUresult ask(enum sim_call call, CUstream hStream, bool per_thread, const
     return status;
 }
 
-/* GETTER(function, type of the answer, its field): both flavours of a question. */
+/* GETTER(function, type of the answer, its field): both flavours of a question. A type takes no
+ * parentheses: NOLINTBEGIN(bugprone-macro-parentheses) */
 #define GETTER(function, type, field)                                                              \
     CUresult function(CUstream hStream, type *out)                                                 \
     {                                                                                              \
@@ -209,7 +210,7 @@ static CUresult ask(enum sim_call call, CUstream hStream, bool per_thread, const
         CUresult status = ask(CALL_##function, hStream, false, out, &answer);                      \
                                                                                                    \
         if (status == CUDA_SUCCESS)                                                                \
-            *out = answer.field;                                                                   \
+            *out = (answer.field);                                                                 \
         return status;                                                                             \
     }                                                                                              \
     CUresult function##_ptsz(CUstream hStream, type *out)                                          \
@@ -218,9 +219,10 @@ static CUresult ask(enum sim_call call, CUstream hStream, bool per_thread, const
         CUresult status = ask(CALL_##function##_ptsz, hStream, true, out, &answer);                \
                                                                                                    \
         if (status == CUDA_SUCCESS)                                                                \
-            *out = answer.field;                                                                   \
+            *out = (answer.field);                                                                 \
         return status;                                                                             \
     }
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 GETTER(cuStreamGetFlags, unsigned int, flags)
 GETTER(cuStreamGetPriority, int, priority)
