@@ -5,6 +5,8 @@
 #include "driver_types.h"
 #include "fake.h"
 #include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -16,9 +18,10 @@ EXPORT int FAKE_CALLS(void); /* fake_cudart_calls_N: each copy its own, found by
 static alloc_type *alloc;
 static free_type *release;
 static context_type *set_current;
-static int calls;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static atomic_int calls;
 
-static int bind(void)
+static void bind(void)
 {
     void *libcuda = dlopen("libcuda.so.1", RTLD_NOW);
     resolve5_type *resolve;
@@ -26,7 +29,7 @@ static int bind(void)
     int status = 0;
 
     if (libcuda == NULL) {
-        return 35;
+        return;
     }
     resolve = (resolve5_type *)(uintptr_t)dlsym(libcuda, "cuGetProcAddress_v2");
     (void)resolve("", &found, 0, 0, &status);
@@ -36,16 +39,13 @@ static int bind(void)
     release = (free_type *)(uintptr_t)found;
     (void)resolve("cuCtxSetCurrent", &found, 4000, 0, &status);
     set_current = (context_type *)(uintptr_t)found;
-    return SUCCESS;
 }
 
 static int enter(void)
 {
-    calls++;
-    if (alloc == NULL && bind() != SUCCESS) {
-        return 35;
-    }
-    return set_current(FAKE_CONTEXT);
+    atomic_fetch_add(&calls, 1);
+    (void)pthread_once(&once, bind);
+    return set_current != NULL ? set_current(FAKE_CONTEXT) : 35;
 }
 
 int cudaMalloc(void **address, size_t bytes)
@@ -77,5 +77,5 @@ int cudaRuntimeGetVersion(int *version)
 
 int FAKE_CALLS(void)
 {
-    return calls;
+    return atomic_load(&calls);
 }
