@@ -40,14 +40,14 @@ class Sample:
 class Run:
     """One finished run. `log` is empty without the cache; `samples` and `report` without the simulator."""
 
-    def __init__(self, build, arguments, *, cache=None, sim=None, keep=None):
+    def __init__(self, build, arguments, *, cache=None, sim=None, keep=None, program="train"):
         """cache: None, or SHAPECACHE_ settings without the prefix. sim: None (real GPU) or SIMCUDA_ settings.
         keep: where the run's files stay; by default they go with this object."""
         build = pathlib.Path(build).resolve()
         self._scratch = None if keep else tempfile.TemporaryDirectory(prefix="shapecache-run-")
         self.folder = pathlib.Path(keep or self._scratch.name)
         self.arguments = arguments
-        program = str(build / "tests/programs/train")
+        program = str(build / "tests/programs" / program)
         environment = {k: v for k, v in os.environ.items() if not k.startswith(("SHAPECACHE", "SIMCUDA_", "LD_PRELOAD"))}
         if sim is not None:
             environment["LD_LIBRARY_PATH"] = str(build / "sim")

@@ -15,8 +15,8 @@ def case(function):
     return function
 
 
-def cached(build, *arguments, cache=None, **sim):
-    run = Run(build, list(arguments), cache=cache or {}, sim=sim)
+def cached(build, *arguments, cache=None, program="train", **sim):
+    run = Run(build, list(arguments), cache=cache or {}, sim=sim, program=program)
     expect(run.status == 0, f"exit status {run.status}: {run.stderr}")
     expect(run.log, f"no log was written: {run.stderr}")
     expect(run.violations() == 0, f"violations: {run.report.get('violations')}")
@@ -130,6 +130,18 @@ def every_driver_allocation_in_the_log_is_one_the_device_saw(build):
         expect(end[0]["driver_allocs"] == calls["cuMemAlloc_v2"], f"{end[0]['driver_allocs']} in the log, {calls['cuMemAlloc_v2']} on the device")
         expect(end[0]["driver_frees"] == calls["cuMemFree_v2"], f"{end[0]['driver_frees']} in the log, {calls['cuMemFree_v2']} on the device")
         expect(end[0]["requests"] == run.steps[-1].requests, f"{end[0]['requests']} requests in the log, {run.steps[-1].requests} by the program")
+
+
+@case
+def a_static_libcudart_is_served_as_a_shared_one_and_counted_once(build):
+    for options in (["--lengths", "late-change"], ["--wide"], ["--eval-every", "10"]):
+        shared, static = (cached(build, "--steps", "60", *options, program=program) for program in ("train", "train-static"))
+        ends = [run.records("end")[0] for run in (shared, static)]
+        expect("runtime" in ends[0]["doors"] and "runtime" not in ends[1]["doors"], f"doors: {[end['doors'] for end in ends]}")
+        for name in ("requests", "hits", "misses", "bypassed", "evicted", "driver_allocs", "driver_frees", "live_peak", "held_peak"):
+            expect(ends[0][name] == ends[1][name], f"{name} with {options}: {ends[0][name]} shared, {ends[1][name]} static")
+        expect(static.report["calls"]["cudaMalloc"] == ends[1]["requests"] > ends[1]["hits"] > 0, f"counted: {ends[1]}")
+        expect(shared.bits() == static.bits(), f"losses differ with {options}")
 
 
 @case

@@ -61,6 +61,18 @@ static void resolve_all(PFN_cuGetProcAddress_v12000 resolver)
     }
 }
 
+/* The driver's report reads our counters at exit. The shared library is marked never to be
+ * unloaded; what the archive was linked into, a plugin, say, may not be. The program itself, which
+ * has no name to open it by, stays anyway. */
+static void stay_loaded(void)
+{
+    Dl_info self;
+
+    if (dladdr(&simrt_counters, &self) != 0)
+        (void)dlopen(self.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+    (void)dlerror();
+}
+
 static void bind(void)
 {
     PFN_cuGetProcAddress_v12000 resolver = NULL;
@@ -78,8 +90,10 @@ static void bind(void)
     store(&simrt_simulator_table.report_counters, dlsym(handle, "simcuda_report_counters"));
     store(&simrt_simulator_table.mapped_bytes, dlsym(handle, "simcuda_mapped_bytes"));
     store(&simrt_simulator_table.kernel, dlsym(handle, "simcuda_kernel"));
-    if (simrt_simulator_table.report_counters != NULL)
+    if (simrt_simulator_table.report_counters != NULL) {
+        stay_loaded();
         simrt_simulator_table.report_counters(&simrt_counters);
+    }
     bind_result = cudaSuccess;
 }
 

@@ -16,11 +16,10 @@
 #ifndef SIMRT_CALL_H
 #define SIMRT_CALL_H
 
+#include "api.h"
 #include "bind.h"
 #include "counters.h"
 #include "error.h"
-
-#define SIMRT_API __attribute__((visibility("default")))
 
 enum simrt_need {
     SIMRT_NOTHING,     /* works without a driver */

@@ -3,10 +3,8 @@
  * the real one. */
 #include "call.h"
 
-__attribute__((visibility("default"))) int simcuda_kernel(const char *name,
-                                                          simcuda_function function,
-                                                          const size_t *argument_bytes,
-                                                          unsigned count, simcuda_access access)
+SIMRT_API int simcuda_kernel(const char *name, simcuda_function function,
+                             const size_t *argument_bytes, unsigned count, simcuda_access access)
 {
     if (!simrt_is_alive() || simrt_bind() != cudaSuccess || simrt_simulator_table.kernel == NULL)
         return 1;
