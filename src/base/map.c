@@ -64,9 +64,13 @@ void *sc_map_find(const sc_map *map, uint64_t key)
 
 bool sc_map_put(sc_map *map, uint64_t key, void *value)
 {
-    sc_map_entry *entry = map->size ? seek(map, key) : NULL;
+    sc_map_entry *entry;
 
-    if (entry && entry->key == key) {
+    if (map->size == 0 && !grow(map)) {
+        return false;
+    }
+    entry = seek(map, key);
+    if (entry->key == key) {
         entry->value = value;
         return true;
     }

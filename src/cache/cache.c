@@ -152,7 +152,7 @@ static sc_buffer *serve(sc_cache *cache, sc_shape *shape)
 {
     sc_buffer *buffer = sc_shape_lowest_idle(shape);
 
-    sc_state_move(cache, buffer, SC_STATE_LIVE);
+    sc_state_change(cache, buffer, SC_STATE_IDLE, SC_STATE_LIVE);
     buffer->uses++;
     shape->hits++;
     cache->tally.hits++;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * cache.h - the buffer cache of one device: what is live, what is idle, and what to do next.
  *
- * The cache decides; the engine acts. No function here calls the driver, reads a clock, writes or locks:
- * the engine calls them under the device's lock, drops it, makes the driver calls that the answer asks for,
- * and tells the cache how they went. So one request is
+ * The cache decides; the engine acts. No function here calls the driver, reads a clock, writes or
+ * locks: the engine calls them under the device's lock, drops it, makes the driver calls that the
+ * answer asks for, and tells the cache how they went. So one request is
  *
  *     sc_cache_request -> SC_HIT: the address is the answer
  *                      -> SC_ALLOCATE: [sc_cache_take(ROOM) until 0, freeing what it names]
@@ -12,22 +12,24 @@
  * and one free is
  *
  *     sc_cache_free -> SC_FREE_PARK:    wait for the device -> sc_cache_park, or sc_cache_unpark
- *                   -> SC_FREE_RELEASE: driver free (the cache has already forgotten the address: the driver
- *                                       may hand it to another thread before its call returns)
+ *                   -> SC_FREE_RELEASE: driver free (the cache has already forgotten the address:
+ * the driver may hand it to another thread before its call returns)
  *                   -> SC_FREE_TWICE:   CUDA_ERROR_INVALID_VALUE
  *                   -> SC_FREE_UNKNOWN: the driver's business
  *                   then sc_cache_take(DUE) until 0, freeing what it names.
  *
- * Each buffer is one whole driver allocation of exactly the bytes asked for. A shape is (context, bytes) and,
- * where the key has it, the call site; its buffers are numbered slots, and a request takes the lowest-numbered
- * idle one, so that step N+1 gets the pointers of step N.
+ * Each buffer is one whole driver allocation of exactly the bytes asked for. A shape is (context,
+ * bytes) and, where the key has it, the call site; its buffers are numbered slots, and a request
+ * takes the lowest-numbered idle one, so that step N+1 gets the pointers of step N.
  *
- * Invariants (sc_cache_check() asserts them):
- *  - held = live + idle, in the driver's mapped bytes; buffers on their way back to the driver (taken, not yet
- *    gone) still count as idle.
- *  - while gated: held <= max(live, min(limit, (1 + overhead) x peak)) after every completed operation, peak being
- *    the most live bytes of the last max_age steps.
- *  - in every phase but FIXED nothing idle is handed out, and from the first sc_cache_take(DUE) on nothing is idle.
+ * Invariants (sc_cache_check() asserts the last, the tests the others):
+ *
+ *  - held = live + idle, in the driver's mapped bytes; buffers on their way back to the driver
+ *    (taken, not yet gone) still count as idle.
+ *  - while gated: held <= max(live, min(limit, (1 + overhead) x peak)) after every completed
+ *    operation, peak being the most live bytes of the last max_age steps.
+ *  - in every phase but FIXED nothing idle is handed out, and from the first take(DUE) on nothing
+ *    is idle.
  *  - a buffer is in the table exactly while it is live, being parked, or idle.
  *
  * Memory: the cache owns its records (malloc); nothing is allocated on a hit or a park. */
@@ -45,10 +47,10 @@ typedef struct sc_buffer sc_buffer;
 
 typedef struct sc_cache_rules {
     sc_gate_rules gate;
-    bool is_observing;    /* the gate runs, nothing is ever parked or served */
+    bool is_observing;     /* the gate runs, nothing is ever parked or served */
     bool is_step_inferred; /* false: only sc_cache_step_end() ends steps */
     uint64_t overhead_percent;
-    uint64_t limit; /* bytes */
+    uint64_t limit;   /* bytes */
     uint64_t max_age; /* steps */
     uint64_t small;   /* bytes: requests below never change the phase */
 } sc_cache_rules;
@@ -61,18 +63,19 @@ typedef struct sc_request {
     bool is_passing; /* must go to the driver whatever the phase: a capture is open */
 } sc_request;
 
-/* Counters of one step. The cache counts, taking the driver calls it asks for to succeed; the engine adds the
- * times, malloc_frees, and the driver calls for blocks that the cache does not know (SC_PASS, SC_FREE_UNKNOWN).
- * All restart at 0 with each step, but for the two peaks, which restart at the current value. */
+/* Counters of one step. The cache counts, taking the driver calls it asks for to succeed; the
+ * engine adds the times, malloc_frees, and the driver calls for blocks that the cache does not know
+ * (SC_PASS, SC_FREE_UNKNOWN). All restart at 0 with each step, but for the two peaks, which restart
+ * at the current value. */
 typedef struct sc_tally {
     uint64_t requests, hits, misses, bypassed; /* requests = hits + misses + bypassed */
-    uint64_t driver_allocs, driver_frees;      /* driver calls that succeeded, ours and the program's */
-    uint64_t malloc_frees;                     /* of those frees, made inside an allocation */
-    uint64_t evicted;                          /* idle buffers given back for room */
-    uint64_t live_peak, held_peak;             /* mapped bytes */
-    uint64_t driver_ns;                        /* exact, in allocations and frees */
-    uint64_t wait_ns;                          /* exact, parked frees waiting for the device */
-    uint64_t hit_ns, sampled;                  /* time of `sampled` hits out of all */
+    uint64_t driver_allocs, driver_frees; /* driver calls that succeeded, ours and the program's */
+    uint64_t malloc_frees;                /* of those frees, made inside an allocation */
+    uint64_t evicted;                     /* idle buffers given back for room */
+    uint64_t live_peak, held_peak;        /* mapped bytes */
+    uint64_t driver_ns;                   /* exact, in allocations and frees */
+    uint64_t wait_ns;                     /* exact, parked frees waiting for the device */
+    uint64_t hit_ns, sampled;             /* time of `sampled` hits out of all */
 } sc_tally;
 
 /* What the engine tells the log about a shape. */
@@ -84,7 +87,7 @@ typedef struct sc_shape_row {
     uint64_t live, idle;       /* buffers now */
     uint64_t high, bytes_high; /* most buffers live at once, and their mapped bytes */
     uint64_t first_step, last_step;
-    uint64_t miss_ns; /* driver time of its allocations */
+    uint64_t miss_ns;     /* driver time of its allocations */
     uint64_t allocations; /* driver allocations that miss_ns covers */
 } sc_shape_row;
 
@@ -98,14 +101,15 @@ typedef struct sc_phase_change {
 } sc_phase_change;
 
 typedef struct sc_step_row {
-    uint64_t step; /* boundaries before this one: the first step is 0 */
+    uint64_t step;  /* boundaries before this one: the first step is 0 */
     sc_phase phase; /* at its end, before any change the end itself brings */
     sc_tally tally;
     uint64_t live, idle; /* mapped bytes at its end */
     bool is_inferred;
 } sc_step_row;
 
-/* Called under the device's lock while a call below runs: they may format, but not lock, write or call back. */
+/* Called under the device's lock while a call below runs (without a gate sc_cache_new() reports the
+ * first phase): they may format, but not lock, write or call back. */
 typedef struct sc_cache_observer {
     void *self;
     void (*phase)(void *self, const sc_phase_change *change);
@@ -119,8 +123,9 @@ void sc_cache_delete(sc_cache *cache); /* forgets; nothing is given back to the 
 
 typedef enum sc_answer { SC_HIT, SC_ALLOCATE, SC_PASS } sc_answer;
 
-/* SC_HIT: *buffer is live and its address is the answer. SC_ALLOCATE: *buffer is reserved and counts as live;
- * end it with sc_cache_allocated() or sc_cache_failed(). SC_PASS: out of memory for our own records; make the
+/* SC_HIT: *buffer is live and its address is the answer. SC_ALLOCATE: *buffer is reserved and
+ * counts as live for the cap (for the figures when the driver has granted it); end it with
+ * sc_cache_allocated() or sc_cache_failed(). SC_PASS: out of memory for our own records; make the
  * driver call and forget about it (counted, *buffer is NULL). A request may end a step first. */
 sc_answer sc_cache_request(sc_cache *cache, sc_request request, sc_buffer **buffer);
 sc_address sc_buffer_address(const sc_buffer *buffer);
@@ -128,33 +133,44 @@ sc_context sc_buffer_context(const sc_buffer *buffer);
 uint64_t sc_buffer_bytes(const sc_buffer *buffer);
 uint32_t sc_buffer_shape(const sc_buffer *buffer); /* the shape's id */
 
-/* The driver answered. `ns`: what its call took. False: the address is one we hold already, which means that
- * something frees behind our back; the old record is forgotten and the new one kept. */
+/* The driver answered. `ns`: what its call took. False: the address is one we hold already, which
+ * means that something frees behind our back; the old record is forgotten and the new one kept. */
 bool sc_cache_allocated(sc_cache *cache, sc_buffer *buffer, sc_address address, uint64_t ns);
 void sc_cache_failed(sc_cache *cache, sc_buffer *buffer);
 
-typedef enum sc_free_answer { SC_FREE_UNKNOWN, SC_FREE_PARK, SC_FREE_RELEASE, SC_FREE_TWICE } sc_free_answer;
+typedef enum sc_free_answer {
+    SC_FREE_UNKNOWN,
+    SC_FREE_PARK,
+    SC_FREE_RELEASE,
+    SC_FREE_TWICE
+} sc_free_answer;
 
-/* Only a block's exact address is known here. SC_FREE_PARK: *buffer is being parked (a second free answers
- * SC_FREE_TWICE). SC_FREE_RELEASE: forgotten, *buffer is NULL. `is_passing` as in sc_request. */
-sc_free_answer sc_cache_free(sc_cache *cache, sc_address address, bool is_passing, sc_buffer **buffer);
+/* Only a block's exact address is known here. SC_FREE_PARK: *buffer is being parked (a second free
+ * answers SC_FREE_TWICE). SC_FREE_RELEASE: forgotten, *buffer is NULL. `is_passing` as in
+ * sc_request. */
+sc_free_answer sc_cache_free(sc_cache *cache, sc_address address, bool is_passing,
+                             sc_buffer **buffer);
 
-/* The wait succeeded. True: the buffer is idle now, or was forgotten meanwhile: nothing is left to do. False: the
- * phase changed meanwhile; the cache has forgotten it and the engine must free it (its address was read before). */
+/* The wait succeeded. True: the buffer is idle now, or was forgotten meanwhile: nothing is left to
+ * do. False: the phase changed meanwhile; the cache has forgotten it and the engine must free it
+ * (its address was read before). */
 bool sc_cache_park(sc_cache *cache, sc_buffer *buffer);
-/* The wait failed: the buffer is forgotten. True: the engine makes the real free. False: it was forgotten before,
- * so its memory has gone by another door and its address may have a new owner: no free. */
+/* The wait failed: the buffer is forgotten. True: the engine makes the real free. False: it was
+ * forgotten before, so its memory has gone by another door and its address may have a new owner: no
+ * free. */
 bool sc_cache_unpark(sc_cache *cache, sc_buffer *buffer);
 
 typedef enum sc_take {
     SC_TAKE_ROOM, /* inside an allocation: only what the cap forbids */
-    SC_TAKE_DUE,  /* where the program itself would wait: everything outside FIXED; in it, what the cap forbids
-                     with the largest recent miss as headroom, so that the next allocation need not free */
+    SC_TAKE_DUE,  /* where the program itself would wait: everything outside FIXED; in it, what the
+                     cap forbids  with the largest recent miss as headroom, so that the next
+                     allocation need not free */
     SC_TAKE_ALL   /* everything idle: out of memory, trim */
 } sc_take;
 
-/* Pick at most `most` idle buffers to give back, least value first (fewest requests per byte per step). They can
- * no longer be served. After the driver's frees, tell sc_cache_gone() the bytes it returned. */
+/* Pick idle buffers to give back, as many as there is room for here, least value first (fewest
+ * requests per byte per step, see cap.h). The cache has forgotten them. After the driver's frees,
+ * hand the same record to sc_cache_gone(). */
 typedef struct sc_victims {
     unsigned count;
     uint64_t bytes; /* exact bytes of all, for sc_cache_gone() */
@@ -168,11 +184,14 @@ void sc_cache_gone(sc_cache *cache, const sc_victims *victims);
 bool sc_cache_wants(const sc_cache *cache, sc_take why);
 
 /* Events of other kinds. */
-void sc_cache_step_end(sc_cache *cache); /* the program says so; from the first call on inference is off */
-bool sc_cache_out_of_memory(sc_cache *cache); /* counted; true: something is idle, take ALL and retry once */
+void sc_cache_step_end(
+    sc_cache *cache); /* the program says so; from the first call on inference is off */
+bool sc_cache_out_of_memory(
+    sc_cache *cache); /* counted; true: something is idle, take ALL and retry once */
 void sc_cache_close(sc_cache *cache, sc_reason reason); /* phase OFF, for good */
-void sc_cache_export(sc_cache *cache, sc_address address); /* will really be freed when its time comes */
-void sc_cache_forget(sc_cache *cache, sc_address address); /* freed by another door */
+void sc_cache_export(sc_cache *cache,
+                     sc_address address); /* will really be freed when its time comes */
+void sc_cache_forget(sc_cache *cache, sc_address address);         /* freed by another door */
 void sc_cache_forget_context(sc_cache *cache, sc_context context); /* its memory dies with it */
 
 /* For the engine's log. */
@@ -180,11 +199,11 @@ sc_tally *sc_cache_tally(sc_cache *cache); /* of the step that runs */
 
 typedef struct sc_cache_totals {
     sc_phase phase;
-    uint64_t step;                 /* boundaries so far */
+    uint64_t step; /* boundaries so far */
     uint64_t steps_in[SC_PHASE_COUNT];
-    sc_tally all;                  /* sums over the whole run, peaks of it */
-    uint64_t live, idle;           /* mapped bytes now */
-    uint64_t live_bytes;           /* exact */
+    sc_tally all;        /* sums over the whole run, peaks of it */
+    uint64_t live, idle; /* mapped bytes now */
+    uint64_t live_bytes; /* exact */
     uint64_t shapes, shapes_forgotten;
     uint64_t fallbacks, ooms;
 } sc_cache_totals;

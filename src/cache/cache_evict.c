@@ -18,8 +18,12 @@ static uint64_t headroom(const sc_cache *cache, sc_mapped live)
     uint64_t total = sc_mapped_total(live);
     uint64_t peak = sc_peak_most(&cache->peak, cache->tally.live_peak);
     uint64_t miss = cache->miss > cache->miss_before ? cache->miss : cache->miss_before;
-    uint64_t most = 4 * sc_cap_overhead(&cache->cap, peak > total ? peak : total);
+    uint64_t most;
 
+    if (miss == 0) {
+        return 0;
+    }
+    most = 4 * sc_cap_overhead(&cache->cap, peak > total ? peak : total);
     return miss < most ? miss : most;
 }
 

@@ -25,7 +25,7 @@ sc_free_answer sc_cache_free(sc_cache *cache, sc_address address, bool is_passin
         release(cache, found);
         return SC_FREE_RELEASE;
     }
-    sc_state_move(cache, found, SC_STATE_PARKING);
+    sc_state_change(cache, found, SC_STATE_LIVE, SC_STATE_PARKING);
     *buffer = found;
     return SC_FREE_PARK;
 }
@@ -41,7 +41,7 @@ bool sc_cache_park(sc_cache *cache, sc_buffer *buffer)
         return false;
     }
     sc_state_note_free(cache, buffer);
-    sc_state_move(cache, buffer, SC_STATE_IDLE);
+    sc_state_change(cache, buffer, SC_STATE_PARKING, SC_STATE_IDLE);
     sc_cap_parked(&cache->cap, buffer);
     return true;
 }

@@ -13,29 +13,6 @@ void sc_cap_release(sc_cap *cap)
     cap->order = NULL;
 }
 
-static uint64_t least_of(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
-static uint64_t most_of(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
-uint64_t sc_cap_overhead(const sc_cap *cap, uint64_t bytes)
-{
-    /* whole hundreds first: no product can wrap, and nothing is lost */
-    return bytes / 100 * cap->overhead_percent + bytes % 100 * cap->overhead_percent / 100;
-}
-
-uint64_t sc_cap_ceiling(const sc_cap *cap, uint64_t live, uint64_t peak)
-{
-    uint64_t most = most_of(live, peak);
-
-    return most_of(live, least_of(cap->limit, most + sc_cap_overhead(cap, most)));
-}
-
 bool sc_cap_reserve(sc_cap *cap, uint32_t slots)
 {
     uint32_t size = cap->size ? cap->size : 64;
@@ -47,7 +24,7 @@ bool sc_cap_reserve(sc_cap *cap, uint32_t slots)
     while (size < slots) {
         size *= 2;
     }
-    order = realloc(cap->order, size * sizeof(*order));
+    order = realloc(cap->order, size * sizeof(sc_buffer *));
     if (!order) {
         return false;
     }
@@ -170,8 +147,8 @@ sc_buffer *sc_cap_least(sc_cap *cap, uint64_t step)
     if (cap->made != step + 1) {
         make_order(cap, step);
     }
-    while (!cap->order[cap->cursor] || (cap->order[cap->cursor]->state != SC_STATE_IDLE &&
-                                        cap->order[cap->cursor]->state != SC_STATE_SPOILT)) {
+    while (!cap->order[cap->cursor] ||
+           !sc_state_is_idle((sc_state)cap->order[cap->cursor]->state)) {
         cap->cursor++;
     }
     return cap->order[cap->cursor];
@@ -194,7 +171,7 @@ static void check_slot(const sc_cap *cap, const sc_buffer *buffer)
         return;
     }
     SC_CHECK(buffer->rank < cap->count && cap->order[buffer->rank] == buffer);
-    if (buffer->state == SC_STATE_IDLE || buffer->state == SC_STATE_SPOILT) {
+    if (sc_state_is_idle((sc_state)buffer->state)) {
         SC_CHECK(buffer->rank >= cap->cursor);
     }
 }

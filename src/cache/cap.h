@@ -35,10 +35,22 @@ typedef struct sc_cap {
 
 void sc_cap_release(sc_cap *cap);
 
-/* What may come on top of `bytes`. */
-uint64_t sc_cap_overhead(const sc_cap *cap, uint64_t bytes);
+/* What may come on top of `bytes`: whole hundreds first, so that no product wraps and nothing is
+ * lost. */
+static inline uint64_t sc_cap_overhead(const sc_cap *cap, uint64_t bytes)
+{
+    return bytes / 100 * cap->overhead_percent + bytes % 100 * cap->overhead_percent / 100;
+}
+
 /* Most bytes that may be held while `live` are live; `peak` is the most of late. */
-uint64_t sc_cap_ceiling(const sc_cap *cap, uint64_t live, uint64_t peak);
+static inline uint64_t sc_cap_ceiling(const sc_cap *cap, uint64_t live, uint64_t peak)
+{
+    uint64_t most = live > peak ? live : peak;
+    uint64_t allowed = most + sc_cap_overhead(cap, most);
+
+    allowed = allowed < cap->limit ? allowed : cap->limit;
+    return allowed > live ? allowed : live;
+}
 
 /* Make room for `slots` places. False: out of memory. */
 bool sc_cap_reserve(sc_cap *cap, uint32_t slots);

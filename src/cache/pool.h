@@ -8,10 +8,15 @@
 
 #include <stddef.h>
 
+/* Lies at the start of a chunk, and of a record that is not in use. */
+typedef struct sc_pool_link {
+    struct sc_pool_link *next;
+} sc_pool_link;
+
 typedef struct sc_pool {
-    size_t record_bytes; /* at least a pointer's, a multiple of 8 */
-    void *unused;        /* the next pointer lies in the record itself */
-    void *chunks;        /* likewise, at a chunk's start */
+    size_t record_bytes; /* at least a link's, a multiple of 8 */
+    sc_pool_link *unused;
+    sc_pool_link *chunks;
 } sc_pool;
 
 void *sc_pool_take(sc_pool *pool); /* zeroed; NULL when out of memory */

@@ -181,7 +181,7 @@ static bool make_room(sc_shape *shape)
     if (shape->size) {
         uint32_t had = sc_bits_words(shape->size);
 
-        memcpy(block, shape->slots, shape->size * sizeof(*shape->slots));
+        memcpy(block, shape->slots, shape->size * sizeof(*block));
         memcpy(idle.words, shape->idle.words, had * sizeof(*block));
         memcpy(empty.words, shape->empty.words, had * sizeof(*block));
         memcpy(idle.summary, shape->idle.summary, sc_bits_words(had) * sizeof(*block));
@@ -217,6 +217,11 @@ sc_buffer *sc_shape_empty_slot(sc_shapes *shapes, sc_shape *shape)
     sc_bits_add(&shape->empty, buffer->slot);
     shapes->slots++;
     return buffer;
+}
+
+void sc_shape_set_state(sc_shapes *shapes, sc_buffer *buffer, sc_state state)
+{
+    sc_shape_change_state(shapes, buffer, (sc_state)buffer->state, state);
 }
 
 static void check_slots(const sc_shape *shape)

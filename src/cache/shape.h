@@ -11,7 +11,7 @@
  * the last `max_age` steps are its front part, up to `oldest_recent`. When more than `max_known`
  * are known, the longest unused one without buffers is forgotten and counted.
  *
- * A slot's state changes only through sc_shape_set_state(), which keeps bitmaps and counts true;
+ * A slot's state changes only through the two functions for it, which keep bitmaps and counts true;
  * sums of bytes, the table of addresses and the order of eviction are the cache's business. The
  * caller locks. */
 #ifndef SC_CACHE_SHAPE_H
@@ -36,6 +36,12 @@ typedef enum sc_state {
     SC_STATE_GONE,     /* forgotten while a call of the engine's still refers to it */
     SC_STATE_COUNT
 } sc_state;
+
+/* Ours, whether it may be handed out or not. */
+static inline bool sc_state_is_idle(sc_state state)
+{
+    return state == SC_STATE_IDLE || state == SC_STATE_SPOILT;
+}
 
 #define SC_RANK_NONE UINT32_MAX /* in no order */
 
@@ -120,28 +126,31 @@ static inline void sc_shapes_use(sc_shapes *shapes, sc_shape *shape, uint64_t st
 /* The lowest-numbered empty slot, numbering a new one if there is none. NULL: out of memory. */
 sc_buffer *sc_shape_empty_slot(sc_shapes *shapes, sc_shape *shape);
 
-static inline void sc_shape_set_state(sc_shapes *shapes, sc_buffer *buffer, sc_state state)
+/* From a state that the caller names, for then the path of a served request needs no test. */
+static inline __attribute__((always_inline)) void
+sc_shape_change_state(sc_shapes *shapes, sc_buffer *buffer, sc_state from, sc_state to)
 {
     sc_shape *shape = buffer->shape;
-    uint32_t was_empty = shape->of[SC_STATE_EMPTY];
 
-    if (buffer->state == SC_STATE_IDLE) {
+    if (from == SC_STATE_IDLE) {
         sc_bits_remove(&shape->idle, buffer->slot);
-    } else if (buffer->state == SC_STATE_EMPTY) {
+    } else if (from == SC_STATE_EMPTY) {
         sc_bits_remove(&shape->empty, buffer->slot);
+        shapes->vacant -= shape->of[SC_STATE_EMPTY] == shape->count;
     }
-    shape->of[buffer->state]--;
-    shape->of[state]++;
-    buffer->state = (uint8_t)state;
+    shape->of[from]--;
+    shape->of[to]++;
+    buffer->state = (uint8_t)to;
     shape->is_changed = true;
-    if (state == SC_STATE_IDLE) {
+    if (to == SC_STATE_IDLE) {
         sc_bits_add(&shape->idle, buffer->slot);
-    } else if (state == SC_STATE_EMPTY) {
+    } else if (to == SC_STATE_EMPTY) {
         sc_bits_add(&shape->empty, buffer->slot);
+        shapes->vacant += shape->of[SC_STATE_EMPTY] == shape->count;
     }
-    shapes->vacant += shape->of[SC_STATE_EMPTY] == shape->count;
-    shapes->vacant -= was_empty == shape->count;
 }
+
+void sc_shape_set_state(sc_shapes *shapes, sc_buffer *buffer, sc_state state);
 
 /* The lowest-numbered idle buffer of a shape that has one. */
 static inline sc_buffer *sc_shape_lowest_idle(const sc_shape *shape)

@@ -17,6 +17,11 @@ void sc_state_note_peaks(sc_cache *cache, sc_shape *shape)
     shape->high = shape->high < live ? live : shape->high;
 }
 
+void sc_state_move(sc_cache *cache, sc_buffer *buffer, sc_state to)
+{
+    sc_state_change(cache, buffer, (sc_state)buffer->state, to);
+}
+
 void sc_state_note_free(sc_cache *cache, const sc_buffer *buffer)
 {
     cache->live_bytes -= buffer->shape->bytes;
@@ -42,7 +47,7 @@ void sc_state_forget(sc_cache *cache, sc_buffer *buffer)
     if (state == SC_STATE_EMPTY || state == SC_STATE_GONE) {
         return;
     }
-    if (state != SC_STATE_IDLE && state != SC_STATE_SPOILT) {
+    if (!sc_state_is_idle(state)) {
         sc_state_note_free(cache, buffer);
     }
     sc_state_drop(cache, buffer);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * state.h - what the cache*.c files share: the cache itself, and how a buffer changes state.
  *
- * A buffer's bytes are in exactly one of five sums, by its state; `going` holds those of buffers
- * whose record is empty again but whose memory the driver has not taken back yet. move() is the
- * only place that changes a state, so that bitmaps, counts and sums cannot disagree. The caller
- * locks. */
+ * The bytes of a buffer that has any are in one of the sums reserved, granted and idle, by its
+ * state; `going` holds those of buffers whose record is empty again but whose memory the driver has
+ * not taken back yet. States change only here, so that bitmaps, counts and sums cannot disagree.
+ * The caller locks. */
 #ifndef SC_CACHE_STATE_H
 #define SC_CACHE_STATE_H
 
@@ -36,39 +36,40 @@ struct sc_cache {
     sc_cache_observer observer;
 };
 
-/* Sum that a buffer in `state` belongs to; NULL: none. */
-static inline sc_mapped *sc_state_sum(sc_cache *cache, sc_state state)
+static inline bool sc_state_has_bytes(sc_state state)
 {
-    switch (state) {
-    case SC_STATE_RESERVED:
-        return &cache->reserved;
-    case SC_STATE_LIVE:
-    case SC_STATE_PARKING:
-        return &cache->granted;
-    case SC_STATE_IDLE:
-    case SC_STATE_SPOILT:
-        return &cache->idle;
-    default:
-        return NULL;
-    }
+    return state != SC_STATE_EMPTY && state != SC_STATE_GONE;
 }
 
-static inline void sc_state_move(sc_cache *cache, sc_buffer *buffer, sc_state to)
+/* Sum that a buffer in `state`, one that has bytes, belongs to. */
+static inline __attribute__((always_inline)) sc_mapped *sc_state_sum(sc_cache *cache,
+                                                                     sc_state state)
+{
+    if (state == SC_STATE_RESERVED) {
+        return &cache->reserved;
+    }
+    return sc_state_is_idle(state) ? &cache->idle : &cache->granted;
+}
+
+/* From a state that the caller names, for then the path of a served request needs no test. */
+static inline __attribute__((always_inline)) void
+sc_state_change(sc_cache *cache, sc_buffer *buffer, sc_state from, sc_state to)
 {
     const sc_shape *shape = buffer->shape;
-    sc_state from = (sc_state)buffer->state;
     sc_mapped *source = sc_state_sum(cache, from), *target = sc_state_sum(cache, to);
 
-    if (source) {
+    if (sc_state_has_bytes(from)) {
         *(shape->is_packed ? &source->packed : &source->own) -= shape->mapped;
     }
-    if (target) {
+    if (sc_state_has_bytes(to)) {
         *(shape->is_packed ? &target->packed : &target->own) += shape->mapped;
     }
-    cache->idle_count += (uint32_t)(target == &cache->idle) - (uint32_t)(source == &cache->idle);
+    cache->idle_count += (uint32_t)sc_state_is_idle(to) - (uint32_t)sc_state_is_idle(from);
     cache->spoilt_count += (uint32_t)(to == SC_STATE_SPOILT) - (uint32_t)(from == SC_STATE_SPOILT);
-    sc_shape_set_state(&cache->shapes, buffer, to);
+    sc_shape_change_state(&cache->shapes, buffer, from, to);
 }
+
+void sc_state_move(sc_cache *cache, sc_buffer *buffer, sc_state to);
 
 /* What the driver has really mapped now: without what it was only asked for. */
 static inline uint64_t sc_state_mapped(const sc_cache *cache)

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT
+ * The cache without memory for its own records: each of its allocations fails once. The linker puts
+ * the functions below in the place of malloc, calloc and realloc. */
+#include "cache/cache.h"
+#include "support/suite.h"
+
+#define MIB ((uint64_t)1 << 20)
+
+void *__real_malloc(size_t bytes);
+void *__real_calloc(size_t count, size_t bytes);
+void *__real_realloc(void *old, size_t bytes);
+void *__wrap_malloc(size_t bytes);
+void *__wrap_calloc(size_t count, size_t bytes);
+void *__wrap_realloc(void *old, size_t bytes);
+
+static bool is_armed;
+static unsigned calls, fail_at; /* the fail_at-th call while armed fails; 0: none */
+
+static bool fails(void)
+{
+    return is_armed && ++calls == fail_at;
+}
+
+void *__wrap_malloc(size_t bytes)
+{
+    return fails() ? NULL : __real_malloc(bytes);
+}
+
+void *__wrap_calloc(size_t count, size_t bytes)
+{
+    return fails() ? NULL : __real_calloc(count, bytes);
+}
+
+void *__wrap_realloc(void *old, size_t bytes)
+{
+    return fails() ? NULL : __real_realloc(old, bytes);
+}
+
+enum { SHAPES = 70, SLOTS = 70, STEPS = 9 };
+
+static sc_address next;
+static unsigned passed;
+static bool is_broken; /* check's assertions allocate, so they come afterwards */
+
+/* What the engine does for one request; 0: nobody but the driver knows of it. */
+static sc_address get(sc_cache *cache, uint64_t bytes)
+{
+    sc_buffer *buffer = NULL;
+
+    switch (sc_cache_request(cache, (sc_request){.context = 1, .bytes = bytes}, &buffer)) {
+    case SC_HIT:
+        return sc_buffer_address(buffer);
+    case SC_ALLOCATE:
+        next += 2 * MIB;
+        is_broken |= !sc_cache_allocated(cache, buffer, next, 0);
+        return next;
+    default:
+        is_broken |= buffer != NULL;
+        passed++;
+        return 0;
+    }
+}
+
+static void put(sc_cache *cache, sc_address address)
+{
+    sc_buffer *buffer;
+
+    if (sc_cache_free(cache, address, false, &buffer) == SC_FREE_PARK) {
+        is_broken |= !sc_cache_park(cache, buffer);
+    }
+}
+
+/* Many shapes, many slots of one, and steps until they are served. */
+static void run(sc_cache *cache)
+{
+    for (int step = 0; step < STEPS; step++) {
+        sc_address addresses[SHAPES + SLOTS];
+
+        for (unsigned i = 0; i < SHAPES + SLOTS; i++) {
+            addresses[i] = get(cache, i < SHAPES ? MIB + i : 512);
+        }
+        for (unsigned i = 0; i < SHAPES + SLOTS; i++) {
+            put(cache, addresses[i]);
+        }
+        sc_cache_check(cache);
+        sc_cache_step_end(cache);
+    }
+}
+
+START_TEST(every_failure_of_its_own_memory_ends_in_plain_driver_calls)
+{
+    const sc_cache_rules rules = {
+        .gate = {.warmup = 3, .rearm = 6, .max_shapes = 100, .is_gated = true},
+        .overhead_percent = 25,
+        .limit = UINT64_MAX,
+        .max_age = 8,
+        .small = 65536,
+    };
+    unsigned failures = 0;
+
+    do { /* fail call 1, then 2, ... until a run makes fewer calls than that */
+        sc_cache_totals totals;
+        sc_cache *cache;
+
+        calls = 0;
+        passed = 0;
+        fail_at = failures + 1;
+        is_armed = true;
+        cache = sc_cache_new(&rules, &(sc_cache_observer){0});
+        if (!cache) {
+            is_armed = false;
+            continue;
+        }
+        run(cache);
+        is_armed = false;
+        ck_assert(!is_broken);
+        sc_cache_read_totals(cache, &totals);
+        ck_assert_uint_eq(totals.all.requests, STEPS * (SHAPES + SLOTS));
+        ck_assert_uint_gt(totals.all.hits, 0);
+        ck_assert_uint_eq(totals.live_bytes, 0);
+        ck_assert_uint_le(passed, 1);
+        sc_cache_delete(cache);
+    } while (++failures, calls >= fail_at);
+    ck_assert_uint_gt(failures, 20);
+}
+END_TEST
+
+SC_SUITE("shortage", every_failure_of_its_own_memory_ends_in_plain_driver_calls)
