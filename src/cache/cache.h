@@ -12,15 +12,15 @@
  * and one free is
  *
  *     sc_cache_free -> SC_FREE_PARK:    wait for the device -> sc_cache_park, or sc_cache_unpark
- *                   -> SC_FREE_RELEASE: driver free (the cache has already forgotten the address:
- * the driver may hand it to another thread before its call returns)
+ *                   -> SC_FREE_RELEASE: driver free (the address is forgotten already, because
+ *                                       the driver may hand it to another thread at once)
  *                   -> SC_FREE_TWICE:   CUDA_ERROR_INVALID_VALUE
  *                   -> SC_FREE_UNKNOWN: the driver's business
  *                   then sc_cache_take(DUE) until 0, freeing what it names.
  *
  * Each buffer is one whole driver allocation of exactly the bytes asked for. A shape is (context,
- * bytes) and, where the key has it, the call site; its buffers are numbered slots, and a request
- * takes the lowest-numbered idle one, so that step N+1 gets the pointers of step N.
+ * bytes); its buffers are numbered slots, and a request takes the lowest-numbered idle one, so that
+ * step N+1 gets the pointers of step N.
  *
  * Invariants (sc_cache_check() asserts the last, the tests the others):
  *

@@ -87,15 +87,36 @@ static void run(sc_cache *cache)
     }
 }
 
+static const sc_cache_rules rules = {
+    .gate = {.warmup = 3, .rearm = 6, .max_shapes = 100, .is_gated = true},
+    .overhead_percent = 25,
+    .limit = UINT64_MAX,
+    .max_age = 8,
+    .small = 65536,
+};
+
+START_TEST(a_served_request_and_a_parked_free_allocate_nothing)
+{
+    sc_cache *cache = sc_cache_new(&rules, &(sc_cache_observer){0});
+    sc_cache_totals before, after;
+
+    ck_assert_ptr_nonnull(cache);
+    run(cache);
+    sc_cache_read_totals(cache, &before);
+    calls = 0;
+    fail_at = 0;
+    is_armed = true;
+    run(cache);
+    is_armed = false;
+    sc_cache_read_totals(cache, &after);
+    ck_assert_uint_eq(calls, 0);
+    ck_assert_uint_eq(after.all.hits - before.all.hits, STEPS * (SHAPES + SLOTS));
+    sc_cache_delete(cache);
+}
+END_TEST
+
 START_TEST(every_failure_of_its_own_memory_ends_in_plain_driver_calls)
 {
-    const sc_cache_rules rules = {
-        .gate = {.warmup = 3, .rearm = 6, .max_shapes = 100, .is_gated = true},
-        .overhead_percent = 25,
-        .limit = UINT64_MAX,
-        .max_age = 8,
-        .small = 65536,
-    };
     unsigned failures = 0;
 
     do { /* fail call 1, then 2, ... until a run makes fewer calls than that */
@@ -125,4 +146,5 @@ START_TEST(every_failure_of_its_own_memory_ends_in_plain_driver_calls)
 }
 END_TEST
 
-SC_SUITE("shortage", every_failure_of_its_own_memory_ends_in_plain_driver_calls)
+SC_SUITE("shortage", a_served_request_and_a_parked_free_allocate_nothing,
+         every_failure_of_its_own_memory_ends_in_plain_driver_calls)
