@@ -30,8 +30,9 @@ enum {
 typedef struct ref_slot {
     double rate;
     uint64_t uses;
-    bool is_ranked; /* had its place when the order was made */
-    uint64_t entry; /* when it was filled, if it has a place but no rank; 0: it has none */
+    uint64_t history; /* of uses since rate was 0: equal ones have equal rates to the last bit */
+    bool is_ranked;   /* had its place when the order was made */
+    uint64_t entry;   /* when it was filled, if it has a place but no rank; 0: it has none */
 } ref_slot;
 
 typedef struct ref_shape {

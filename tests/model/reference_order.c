@@ -31,6 +31,7 @@ static void make_order(reference *ref)
                               (ref_is_recent(ref, shape) || is_filled(ref, s, i));
             slot->rate = old * slot->rate + (1 - old) * ((double)slot->uses / steps);
             slot->rate = slot->is_ranked ? slot->rate : 0;
+            slot->history = slot->rate > 0 ? slot->history * 1000003 + slot->uses + 1 : 0;
             slot->uses = 0;
             slot->entry = 0;
         }
@@ -56,10 +57,10 @@ static bool is_before(const reference *ref, const ref_block *other, const ref_bl
     if (!x->is_ranked || !y->is_ranked) {
         return !y->is_ranked && (x->is_ranked || x->entry < y->entry);
     }
-    if (x->rate == y->rate && x->rate == 0 && ref_mapped(a->bytes) != ref_mapped(b->bytes)) {
+    if (x->rate == 0 && y->rate == 0 && ref_mapped(a->bytes) != ref_mapped(b->bytes)) {
         return ref_mapped(a->bytes) > ref_mapped(b->bytes);
     }
-    if (x->rate == y->rate && ref_mapped(a->bytes) == ref_mapped(b->bytes)) {
+    if (x->history == y->history && ref_mapped(a->bytes) == ref_mapped(b->bytes)) {
         return other->slot > victim->slot || (other->slot == victim->slot && a->id < b->id);
     }
     return of_other < of_victim * (1 - 1e-9);
