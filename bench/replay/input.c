@@ -23,7 +23,6 @@ static const struct {
 } packings[] = {
     {"xz", "\xfd\x37zXZ\0", 6},
     {"gzip", "\x1f\x8b", 2},
-    {"zstd", "\x28\xb5\x2f\xfd", 4},
 };
 
 static _Noreturn void unreadable(const char *path)

@@ -46,7 +46,7 @@ static FILE *open_steps(const struct options *options)
         out = fopen(options->steps_to, "we");
         if (out == NULL)
             die(EXIT_INPUT, "%s: %s", options->steps_to, strerror(errno));
-        fputs("step,requests\n", out);
+        fputs("step,requests,repeats,same\n", out);
     }
     return out;
 }
@@ -60,6 +60,24 @@ static void close_steps(FILE *out, const char *path)
     has_failed = ferror(out);
     if (fclose(out) != 0 || has_failed)
         die(EXIT_RUN, "%s: could not be written whole", path);
+}
+
+static void print_times(const char *name, const struct play_calls *calls)
+{
+    printf("%s %.0f ns on average, %.0f ns at worst\n", name,
+           1e9 * calls->seconds / (double)calls->count, 1e9 * calls->worst);
+}
+
+static void print_totals(const struct play_totals *totals, bool times)
+{
+    if (times) {
+        print_times("cudaMalloc", &totals->requests);
+        print_times("cudaFree", &totals->frees);
+    }
+    printf("frees %llu peak %llu\n", (unsigned long long)totals->frees.count,
+           (unsigned long long)totals->peak);
+    printf("done steps %llu requests %llu seconds %.3f\n", (unsigned long long)totals->steps,
+           (unsigned long long)totals->requests.count, totals->seconds);
 }
 
 int main(int argc, char **argv)
@@ -81,7 +99,8 @@ int main(int argc, char **argv)
     rules = (struct play_rules){.passes = options.passes,
                                 .loop_to = options.loop_to,
                                 .progress = (double)options.progress,
-                                .verifies = options.verifies};
+                                .verifies = options.verifies,
+                                .times = options.times};
     if (options.loop_to > 0 && (trace.mark_count == 0 || options.loop_to > trace.mark_count)) {
         find_loop(&trace, &options, &loop);
         rules.loop = &loop;
@@ -91,8 +110,6 @@ int main(int argc, char **argv)
     rules.steps_to = open_steps(&options);
     totals = play(&trace, &rules);
     close_steps(rules.steps_to, options.steps_to);
-    printf("done steps %llu requests %llu frees %llu peak %llu seconds %.3f\n",
-           (unsigned long long)totals.steps, (unsigned long long)totals.requests,
-           (unsigned long long)totals.frees, (unsigned long long)totals.peak, totals.seconds);
+    print_totals(&totals, options.times);
     return 0;
 }

@@ -13,14 +13,18 @@ static const char usage[] =
     "Allocates and frees device memory as the recorded program did, with cudaMalloc and cudaFree,\n"
     "and does nothing else. FILE is a CSV of lifetimes (id,lower,upper,size), a recording of\n"
     "\"a ID BYTES\" and \"f ID\" with \"# step N\" where a step began, or a log of RMM; it may be\n"
-    "packed by xz, gzip or zstd. What is still live at the end of a pass is then freed.\n"
+    "packed by xz or gzip. What is still live at the end of a pass is then freed.\n"
     "\n"
     "  --passes N        play it N times (1); a pass over lifetimes is one step\n"
     "  --loop-to STEPS   play it once, repeating its last steps until STEPS were made\n"
-    "  --steps-to FILE   write a line at the end of each true step: its number, from 0, and the\n"
-    "                    calls of cudaMalloc so far\n"
+    "  --steps-to FILE   write a line at the end of each true step: its number, from 0, the "
+    "requests\n"
+    "                    (calls of cudaMalloc) so far, those that an earlier pass or turn of the "
+    "loop\n"
+    "                    has made too, and those of them that got the same address again\n"
     "  --scale N         multiply sizes by N; 1/N divides them, rounded up\n"
     "  --verify          write a token into each block and check it before the free\n"
+    "  --times           time each call\n"
     "  --progress N      where stderr is no terminal, tell how far it is every N seconds (10)\n"
     "\n"
     "exit status: 0 done, 1 a CUDA call failed or a token had changed, 2 bad usage or input\n";
@@ -53,6 +57,10 @@ static int take(struct options *options, char **argv)
 
     if (strcmp(name, "--verify") == 0) {
         options->verifies = true;
+        return 1;
+    }
+    if (strcmp(name, "--times") == 0) {
+        options->times = true;
         return 1;
     }
     if (strcmp(name, "--passes") == 0)

@@ -13,7 +13,7 @@ struct options {
     const char *steps_to;      /* NULL: nowhere */
     uint64_t multiply, divide; /* bytes */
     uint64_t progress;         /* seconds */
-    bool verifies;
+    bool verifies, times;
 };
 
 /* Returns the exit status to end with, or -1 to go on. */

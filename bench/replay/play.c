@@ -25,6 +25,7 @@ struct player {
     const struct trace *trace;
     const struct play_rules *rules;
     struct held *blocks;
+    void **before;     /* the address that each block had the last time; NULL: none */
     struct held *turn; /* room for the loop's pairs */
     struct kept *kept;
     size_t kept_count, kept_room;
@@ -38,7 +39,7 @@ static void check(const struct player *player, cudaError_t error, const char *ca
 {
     if (error != cudaSuccess)
         die(EXIT_RUN, "%s of %llu bytes, after %llu requests and with %llu bytes live: %s", call,
-            (unsigned long long)bytes, (unsigned long long)player->totals.requests,
+            (unsigned long long)bytes, (unsigned long long)player->totals.requests.count,
             (unsigned long long)player->live, cudaGetErrorString(error));
 }
 
@@ -76,13 +77,42 @@ static void check_token(const struct player *player, struct held held, uint64_t 
             (unsigned long long)first, (unsigned long long)last);
 }
 
+static double start_time(const struct player *player)
+{
+    return player->rules->times ? progress_seconds() : 0.0;
+}
+
+static void count_call(const struct player *player, struct play_calls *calls, double started)
+{
+    double seconds = start_time(player) - started;
+
+    calls->count++;
+    calls->seconds += seconds;
+    if (seconds > calls->worst)
+        calls->worst = seconds;
+}
+
+static void compare_address(struct player *player, uint32_t block)
+{
+    void *pointer = player->blocks[block].pointer;
+
+    if (player->before[block] != NULL) {
+        player->totals.repeats++;
+        player->totals.same += player->before[block] == pointer;
+    }
+    player->before[block] = pointer;
+}
+
 static void allocate(struct player *player, uint32_t block)
 {
     uint64_t bytes = player->trace->bytes[block];
     struct held *held = &player->blocks[block];
+    double started = start_time(player);
 
     check(player, cudaMalloc(&held->pointer, bytes), "cudaMalloc", bytes);
-    held->token = ++player->totals.requests;
+    count_call(player, &player->totals.requests, started);
+    compare_address(player, block);
+    held->token = player->totals.requests.count;
     player->live += bytes;
     if (player->live > player->totals.peak)
         player->totals.peak = player->live;
@@ -92,17 +122,20 @@ static void allocate(struct player *player, uint32_t block)
 
 static void release(struct player *player, struct held *held, uint64_t bytes)
 {
+    double started;
+
     if (player->rules->verifies)
         check_token(player, *held, bytes);
+    started = start_time(player);
     check(player, cudaFree(held->pointer), "cudaFree", bytes);
-    player->totals.frees++;
+    count_call(player, &player->totals.frees, started);
     player->live -= bytes;
     held->pointer = NULL;
 }
 
 static void tell(struct player *player)
 {
-    progress_tell(&player->progress, player->done, player->totals.requests, player->live);
+    progress_tell(&player->progress, player->done, player->totals.requests.count, player->live);
 }
 
 static void play_events(struct player *player, size_t from, size_t to)
@@ -128,8 +161,10 @@ static void play_step(struct player *player, size_t step)
     play_events(player, trace_step_begin(player->trace, step),
                 trace_step_begin(player->trace, step + 1));
     if (out != NULL)
-        fprintf(out, "%llu,%llu\n", (unsigned long long)player->totals.steps,
-                (unsigned long long)player->totals.requests);
+        fprintf(out, "%llu,%llu,%llu,%llu\n", (unsigned long long)player->totals.steps,
+                (unsigned long long)player->totals.requests.count,
+                (unsigned long long)player->totals.repeats,
+                (unsigned long long)player->totals.same);
     player->totals.steps++;
 }
 
@@ -205,8 +240,9 @@ struct play_totals play(const struct trace *trace, const struct play_rules *rule
     double started;
 
     player.blocks = calloc(trace->block_count, sizeof player.blocks[0]);
+    player.before = calloc(trace->block_count, sizeof player.before[0]);
     player.turn = calloc(pairs + 1, sizeof player.turn[0]);
-    if (player.blocks == NULL || player.turn == NULL)
+    if (player.blocks == NULL || player.before == NULL || player.turn == NULL)
         die(EXIT_RUN, "no memory for %u blocks", trace->block_count);
     check(&player, cudaFree(NULL), "the first call", 0); /* creates the context */
     player.progress = progress_start(rules->loop_to > 0 ? rules->loop_to : rules->passes,
@@ -219,6 +255,7 @@ struct play_totals play(const struct trace *trace, const struct play_rules *rule
     player.totals.seconds = progress_seconds() - started;
     progress_end(&player.progress);
     free(player.blocks);
+    free(player.before);
     free(player.turn);
     free(player.kept);
     return player.totals;

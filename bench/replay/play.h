@@ -18,10 +18,18 @@ struct play_rules {
     FILE *steps_to;          /* NULL: nowhere */
     double progress;         /* seconds between two lines */
     bool verifies;
+    bool times; /* each call */
+};
+
+struct play_calls {
+    uint64_t count;
+    double seconds, worst; /* only if timed */
 };
 
 struct play_totals {
-    uint64_t requests, frees; /* calls of cudaMalloc and cudaFree */
+    struct play_calls requests, frees; /* of cudaMalloc and cudaFree */
+    uint64_t repeats; /* requests that this trace has made before, in an earlier pass or turn, */
+    uint64_t same;    /* and that got the same address as the last time */
     uint64_t steps;
     uint64_t peak; /* bytes */
     double seconds;

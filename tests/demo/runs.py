@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Runs the training program, with or without the cache, and reads back what every witness says of it:
-the program's own output, the simulated GPU's report and samples, and the cache's log."""
+"""Runs a program, by default the training program, with or without the cache, and reads back what every witness says of
+it: the program's own output, the simulated GPU's report and samples, and the cache's log."""
 
 import csv
 import dataclasses
@@ -26,7 +26,7 @@ class Step:
     requests: int  # cudaMalloc calls since the program began
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(slots=True)
 class Sample:
     """One cudaMalloc or cudaFree as the simulated libcudart and device saw it, in bytes."""
     op: str
@@ -40,6 +40,8 @@ class Sample:
 class Run:
     """One finished run. `log` is empty without the cache; `samples` and `report` without the simulator."""
 
+    PROGRAMS = "tests/programs"  # where `program` is, below the build folder
+
     def __init__(self, build, arguments, *, cache=None, sim=None, keep=None, program="train"):
         """cache: None, or SHAPECACHE_ settings without the prefix. sim: None (real GPU) or SIMCUDA_ settings.
         keep: where the run's files stay; by default they go with this object."""
@@ -47,7 +49,7 @@ class Run:
         self._scratch = None if keep else tempfile.TemporaryDirectory(prefix="shapecache-run-")
         self.folder = pathlib.Path(keep or self._scratch.name)
         self.arguments = arguments
-        program = str(build / "tests/programs" / program)
+        program = str(build / self.PROGRAMS / program)
         environment = {k: v for k, v in os.environ.items() if not k.startswith(("SHAPECACHE", "SIMCUDA_", "LD_PRELOAD"))}
         if sim is not None:
             environment["LD_LIBRARY_PATH"] = str(build / "sim")
@@ -60,12 +62,15 @@ class Run:
             command = [str(build / "shapecache"), "run", *(["--sim"] if sim is not None else []), "--", *command]
         done = subprocess.run(command, env=environment, cwd=self.folder, capture_output=True, text=True, check=False)
         self.status, self.stdout, self.stderr = done.returncode, done.stdout, done.stderr
-        self.steps = [Step(int(m[1]), int(m[2]), m[3], m[4], m[5], int(m[6])) for m in map(STEP.match, self.stdout.splitlines()) if m]
+        self.steps = self._read_steps()
         finish = re.search(r"^done steps \d+ requests \d+ seconds ([0-9.]+)$", self.stdout, re.M)
         self.seconds = float(finish[1]) if finish else None
         self.report = self._read_report()
         self.samples = self._read_samples()
         self.log = self._read_log()
+
+    def _read_steps(self):
+        return [Step(int(m[1]), int(m[2]), m[3], m[4], m[5], int(m[6])) for m in map(STEP.match, self.stdout.splitlines()) if m]
 
     def _read_report(self):
         path = self.folder / "report.json"
@@ -133,10 +138,11 @@ class Run:
         peaks = {}
         for sample in self.samples:
             peaks[sample.step] = max(peaks.get(sample.step, 0), sample.live)
+        before = {step: max(peaks.get(step - age, 0) for age in range(1, window + 2)) for step in peaks}
         over, running = [], {}
         for sample in self.samples:
             running[sample.step] = max(running.get(sample.step, 0), sample.live)
-            peak = max(running[sample.step], *(peaks.get(sample.step - age, 0) for age in range(1, window + 2)))
+            peak = max(running[sample.step], before[sample.step])
             if sample.most * 100 > peak * (100 + overhead_percent):
                 over.append(sample)
         return over
