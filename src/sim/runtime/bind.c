@@ -11,6 +11,7 @@
 #include <string.h>
 
 simrt_driver simrt_driver_table;
+simrt_driver simrt_per_thread_table;
 simrt_simulator simrt_simulator_table;
 
 /* Where each driver function's pointer goes. dlsym's void * becomes a function pointer by its
@@ -18,12 +19,25 @@ simrt_simulator simrt_simulator_table;
 static const struct {
     const char *name;
     int version;
+    bool has_twin;
     size_t offset;
 } wanted[] = {
-#define DRIVER(name, version) {#name, version, offsetof(simrt_driver, name)},
+#define DRIVER(name, version) {#name, version, false, offsetof(simrt_driver, name)},
+#define STREAM(name, version) {#name, version, true, offsetof(simrt_driver, name)},
 #include "driver.def"
-#undef DRIVER
 };
+
+/* The driver has per-thread default streams since then. */
+enum { PER_THREAD_SINCE = 7000 };
+
+/* Until CUDA 11 the resolver did not say why it found nothing. */
+#if SIMRT_VERSION < 12000
+#define RESOLVER "cuGetProcAddress"
+typedef PFN_cuGetProcAddress_v11030 resolver;
+#else
+#define RESOLVER "cuGetProcAddress_v2"
+typedef PFN_cuGetProcAddress_v12000 resolver;
+#endif
 
 static pthread_once_t bind_once = PTHREAD_ONCE_INIT;
 static pthread_once_t initialise_once = PTHREAD_ONCE_INIT;
@@ -41,23 +55,44 @@ static void store(void *where, void *function)
     memcpy(where, &function, sizeof(function));
 }
 
-static void resolve_all(PFN_cuGetProcAddress_v12000 resolver)
+static void *ask(resolver find, const char *name, int version, cuuint64_t flags)
 {
+    void *function = NULL;
+#if SIMRT_VERSION < 12000
+    CUresult result = find(name, &function, version, flags);
+#else
     CUdriverProcAddressQueryResult found;
-    void *ignored = NULL;
+    CUresult result = find(name, &function, version, flags, &found);
+#endif
+
+    return result == CUDA_SUCCESS ? function : NULL;
+}
+
+static void resolve(resolver find, size_t row, simrt_driver *table, int version, cuuint64_t flags)
+{
+    char *slot = (char *)table + wanted[row].offset;
+    void *function = ask(find, wanted[row].name, version, flags);
     CUresult (*fallback)(void) = missing;
 
-    (void)resolver("", &ignored, 0, CU_GET_PROC_ADDRESS_DEFAULT, &found);
-    for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
-        char *slot = (char *)&simrt_driver_table + wanted[i].offset;
-        void *function = NULL;
-        CUresult result = resolver(wanted[i].name, &function, wanted[i].version,
-                                   CU_GET_PROC_ADDRESS_DEFAULT, &found);
+    if (function != NULL)
+        store(slot, function);
+    else
+        memcpy(slot, &fallback, sizeof(fallback));
+}
 
-        if (result == CUDA_SUCCESS && function != NULL)
-            store(slot, function);
-        else
-            memcpy(slot, &fallback, sizeof(fallback));
+static void resolve_all(resolver find)
+{
+    (void)ask(find, "", 0, CU_GET_PROC_ADDRESS_DEFAULT);
+    for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
+        resolve(find, i, &simrt_driver_table, wanted[i].version, CU_GET_PROC_ADDRESS_DEFAULT);
+    simrt_per_thread_table = simrt_driver_table;
+    for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+        int version = wanted[i].version;
+
+        if (wanted[i].has_twin)
+            resolve(find, i, &simrt_per_thread_table,
+                    version < PER_THREAD_SINCE ? PER_THREAD_SINCE : version,
+                    CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM);
     }
 }
 
@@ -75,18 +110,18 @@ static void stay_loaded(void)
 
 static void bind(void)
 {
-    PFN_cuGetProcAddress_v12000 resolver = NULL;
+    resolver find = NULL;
     void *handle = dlopen("libcuda.so.1", RTLD_NOW);
 
     bind_result = cudaErrorInsufficientDriver;
     if (handle == NULL)
         return;
-    store(&resolver, dlsym(handle, "cuGetProcAddress_v2"));
-    if (resolver == NULL) {
+    store(&find, dlsym(handle, RESOLVER));
+    if (find == NULL) {
         dlclose(handle);
         return;
     }
-    resolve_all(resolver);
+    resolve_all(find);
     store(&simrt_simulator_table.report_counters, dlsym(handle, "simcuda_report_counters"));
     store(&simrt_simulator_table.mapped_bytes, dlsym(handle, "simcuda_mapped_bytes"));
     store(&simrt_simulator_table.kernel, dlsym(handle, "simcuda_kernel"));
@@ -112,7 +147,7 @@ static void initialise(void)
     if (initialise_result != cudaSuccess)
         return;
     initialise_result = simrt_error(simrt_driver_table.cuDriverGetVersion(&version));
-    if (initialise_result == cudaSuccess && version < CUDART_VERSION / 1000 * 1000)
+    if (initialise_result == cudaSuccess && version < SIMRT_VERSION / 1000 * 1000)
         initialise_result = cudaErrorInsufficientDriver;
 }
 

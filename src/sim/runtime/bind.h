@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * bind.h - the driver, reached as the real libcudart reaches it.
  *
- * dlopen("libcuda.so.1", RTLD_NOW), one dlsym for cuGetProcAddress_v2, and from then on that
- * resolver alone, by base name and version: whoever wraps dlsym or the resolver sees here what he
- * would see under NVIDIA's. The pointers are kept for life. A function the driver lacks answers
- * CUDA_ERROR_NOT_SUPPORTED, so no pointer of the table is NULL once simrt_bind() has succeeded.
+ * dlopen("libcuda.so.1", RTLD_NOW), one dlsym for cuGetProcAddress_v2 (libcudart 11: for
+ * cuGetProcAddress), and from then on that resolver alone, by base name and version: whoever wraps
+ * dlsym or the resolver sees here what he would see under NVIDIA's. The pointers are kept for life.
+ * A function the driver lacks answers CUDA_ERROR_NOT_SUPPORTED, so no pointer of the table is NULL
+ * once simrt_bind() has succeeded.
  *
  * A simulated driver also has the simcuda_* symbols of ../internal.h; under another one those
  * pointers are NULL. Thread-safe; nothing here is ever undone. */
@@ -21,7 +22,6 @@
 typedef struct simrt_driver {
 #define DRIVER(name, version) PFN_##name##_v##version name;
 #include "driver.def"
-#undef DRIVER
 } simrt_driver;
 
 typedef struct simrt_simulator {
@@ -31,7 +31,10 @@ typedef struct simrt_simulator {
                   unsigned count, simcuda_access access);
 } simrt_simulator;
 
+/* The second is for what a program compiled for per-thread default streams calls: its stream 0 is
+ * the thread's own. */
 extern simrt_driver simrt_driver_table;
+extern simrt_driver simrt_per_thread_table;
 extern simrt_simulator simrt_simulator_table;
 
 /* Finds the driver on first use. cudaErrorInsufficientDriver when there is none. */

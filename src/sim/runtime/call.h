@@ -11,6 +11,12 @@
  * last error. No function of libcudart calls another exported one: the call would be counted twice,
  * and whoever preloads that name would see a call the program never made.
  *
+ * A function that works in a stream exists twice, under its own name and under that with _ptds or
+ * _ptsz, which a program compiled for per-thread default streams calls. Their files (SC_TWINS in
+ * CMakeLists.txt) are compiled twice, the second time as such a program is: CUDA's header then
+ * renames the functions, SIMRT_CALL(cudaFoo) is the index of the name in force, and SIMRT_DRIVER
+ * the driver's functions that belong to it.
+ *
  * After this object's destructor every call answers cudaErrorCudartUnloading; in a child forked
  * after the driver was initialised, cudaErrorInitializationError, before any lock is touched. */
 #ifndef SIMRT_CALL_H
@@ -20,6 +26,16 @@
 #include "bind.h"
 #include "counters.h"
 #include "error.h"
+
+#ifdef CUDA_API_PER_THREAD_DEFAULT_STREAM
+#define SIMRT_DRIVER     simrt_per_thread_table
+#define SIMRT_TWIN(name) name##_ptsz /* for a name that the header does not know to rename */
+#else
+#define SIMRT_DRIVER     simrt_driver_table
+#define SIMRT_TWIN(name) name
+#endif
+#define SIMRT_CALL(name)        SIMRT_CALL_PASTED(name)
+#define SIMRT_CALL_PASTED(name) SIMRT_CALL_##name
 
 enum simrt_need {
     SIMRT_NOTHING,     /* works without a driver */

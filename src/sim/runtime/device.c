@@ -285,13 +285,18 @@ SIMRT_API cudaError_t cudaGetDeviceFlags(unsigned int *flags)
     return simrt_leave(error);
 }
 
-SIMRT_API cudaError_t cudaDeviceSynchronize(void)
+cudaError_t simrt_device_synchronize(enum simrt_call call)
 {
-    cudaError_t error = simrt_enter(SIMRT_CALL_cudaDeviceSynchronize, SIMRT_CONTEXT);
+    cudaError_t error = simrt_enter(call, SIMRT_CONTEXT);
 
     if (error == cudaSuccess)
         error = simrt_error(simrt_driver_table.cuCtxSynchronize());
     return simrt_leave(error);
+}
+
+SIMRT_API cudaError_t cudaDeviceSynchronize(void)
+{
+    return simrt_device_synchronize(SIMRT_CALL_cudaDeviceSynchronize);
 }
 
 static cudaError_t reset(int ordinal)
@@ -314,9 +319,9 @@ static cudaError_t reset(int ordinal)
     return error;
 }
 
-SIMRT_API cudaError_t cudaDeviceReset(void)
+cudaError_t simrt_device_reset(enum simrt_call call)
 {
-    cudaError_t error = simrt_enter(SIMRT_CALL_cudaDeviceReset, SIMRT_INITIALISED);
+    cudaError_t error = simrt_enter(call, SIMRT_INITIALISED);
     int ordinal = 0;
 
     if (error == cudaSuccess)
@@ -331,6 +336,11 @@ SIMRT_API cudaError_t cudaDeviceReset(void)
     return simrt_leave(error);
 }
 
+SIMRT_API cudaError_t cudaDeviceReset(void)
+{
+    return simrt_device_reset(SIMRT_CALL_cudaDeviceReset);
+}
+
 SIMRT_API cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest)
 {
     cudaError_t error = simrt_enter(SIMRT_CALL_cudaDeviceGetStreamPriorityRange, SIMRT_CONTEXT);
@@ -340,9 +350,9 @@ SIMRT_API cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest
     return simrt_leave(error);
 }
 
-SIMRT_API cudaError_t cudaDeviceGetLimit(size_t *value, enum cudaLimit limit)
+cudaError_t simrt_device_get_limit(enum simrt_call call, size_t *value, enum cudaLimit limit)
 {
-    cudaError_t error = simrt_enter(SIMRT_CALL_cudaDeviceGetLimit, SIMRT_CONTEXT);
+    cudaError_t error = simrt_enter(call, SIMRT_CONTEXT);
 
     if (error == cudaSuccess)
         error = value == NULL
@@ -351,18 +361,28 @@ SIMRT_API cudaError_t cudaDeviceGetLimit(size_t *value, enum cudaLimit limit)
     return simrt_leave(error);
 }
 
-SIMRT_API cudaError_t cudaDeviceSetLimit(enum cudaLimit limit, size_t value)
+SIMRT_API cudaError_t cudaDeviceGetLimit(size_t *value, enum cudaLimit limit)
 {
-    cudaError_t error = simrt_enter(SIMRT_CALL_cudaDeviceSetLimit, SIMRT_CONTEXT);
+    return simrt_device_get_limit(SIMRT_CALL_cudaDeviceGetLimit, value, limit);
+}
+
+cudaError_t simrt_device_set_limit(enum simrt_call call, enum cudaLimit limit, size_t value)
+{
+    cudaError_t error = simrt_enter(call, SIMRT_CONTEXT);
 
     if (error == cudaSuccess)
         error = simrt_error(simrt_driver_table.cuCtxSetLimit((CUlimit)limit, value));
     return simrt_leave(error);
 }
 
-SIMRT_API cudaError_t cudaDeviceGetCacheConfig(enum cudaFuncCache *config)
+SIMRT_API cudaError_t cudaDeviceSetLimit(enum cudaLimit limit, size_t value)
 {
-    cudaError_t error = simrt_enter(SIMRT_CALL_cudaDeviceGetCacheConfig, SIMRT_CONTEXT);
+    return simrt_device_set_limit(SIMRT_CALL_cudaDeviceSetLimit, limit, value);
+}
+
+cudaError_t simrt_device_get_cache_config(enum simrt_call call, enum cudaFuncCache *config)
+{
+    cudaError_t error = simrt_enter(call, SIMRT_CONTEXT);
     CUfunc_cache found = CU_FUNC_CACHE_PREFER_NONE;
 
     if (error == cudaSuccess)
@@ -373,11 +393,21 @@ SIMRT_API cudaError_t cudaDeviceGetCacheConfig(enum cudaFuncCache *config)
     return simrt_leave(error);
 }
 
-SIMRT_API cudaError_t cudaDeviceSetCacheConfig(enum cudaFuncCache config)
+SIMRT_API cudaError_t cudaDeviceGetCacheConfig(enum cudaFuncCache *config)
 {
-    cudaError_t error = simrt_enter(SIMRT_CALL_cudaDeviceSetCacheConfig, SIMRT_CONTEXT);
+    return simrt_device_get_cache_config(SIMRT_CALL_cudaDeviceGetCacheConfig, config);
+}
+
+cudaError_t simrt_device_set_cache_config(enum simrt_call call, enum cudaFuncCache config)
+{
+    cudaError_t error = simrt_enter(call, SIMRT_CONTEXT);
 
     if (error == cudaSuccess)
         error = simrt_error(simrt_driver_table.cuCtxSetCacheConfig((CUfunc_cache)config));
     return simrt_leave(error);
+}
+
+SIMRT_API cudaError_t cudaDeviceSetCacheConfig(enum cudaFuncCache config)
+{
+    return simrt_device_set_cache_config(SIMRT_CALL_cudaDeviceSetCacheConfig, config);
 }

@@ -10,6 +10,8 @@
 #ifndef SIMRT_DEVICE_H
 #define SIMRT_DEVICE_H
 
+#include "cudart_names.h"
+
 #include <cuda_runtime_api.h>
 
 enum { SIMRT_MAX_DEVICES = 64 };
@@ -36,5 +38,14 @@ unsigned simrt_device_resets(void);
 
 void simrt_device_mark_sticky(cudaError_t error);
 cudaError_t simrt_device_sticky(void);
+
+/* cudaDeviceSynchronize() and its like, which exist under two names: whole calls, counted as
+ * `call`. */
+cudaError_t simrt_device_synchronize(enum simrt_call call);
+cudaError_t simrt_device_reset(enum simrt_call call);
+cudaError_t simrt_device_get_limit(enum simrt_call call, size_t *value, enum cudaLimit limit);
+cudaError_t simrt_device_set_limit(enum simrt_call call, enum cudaLimit limit, size_t value);
+cudaError_t simrt_device_get_cache_config(enum simrt_call call, enum cudaFuncCache *config);
+cudaError_t simrt_device_set_cache_config(enum simrt_call call, enum cudaFuncCache config);
 
 #endif

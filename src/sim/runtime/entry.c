@@ -1,8 +1,19 @@
 /* SPDX-License-Identifier: MIT
  * entry.c - the driver's functions for a program that asks the runtime for them. The question goes
  * to the cuGetProcAddress that the resolver itself gave out, so whoever put his own there answers
- * it. */
+ * it. Compiled twice (call.h). */
+#include "abi.h"
 #include "call.h"
+
+/* Without a flag, the functions that the program's own calls would reach. */
+static unsigned long long flags_for(unsigned long long flags)
+{
+#ifdef CUDA_API_PER_THREAD_DEFAULT_STREAM
+    return flags == cudaEnableDefault ? cudaEnablePerThreadDefaultStream : flags;
+#else
+    return flags;
+#endif
+}
 
 static cudaError_t find(const char *symbol, void **function, int version, unsigned long long flags,
                         enum cudaDriverEntryPointQueryResult *status)
@@ -13,7 +24,7 @@ static cudaError_t find(const char *symbol, void **function, int version, unsign
 
     if (symbol == NULL || function == NULL || flags > cudaEnablePerThreadDefaultStream)
         return cudaErrorInvalidValue;
-    result = simrt_driver_table.cuGetProcAddress(symbol, &pointer, version, flags, &found);
+    result = SIMRT_DRIVER.cuGetProcAddress(symbol, &pointer, version, flags_for(flags), &found);
     if (result != CUDA_SUCCESS && found == CU_GET_PROC_ADDRESS_SUCCESS)
         return simrt_error(result);
     *function = found == CU_GET_PROC_ADDRESS_SUCCESS ? pointer : NULL;
@@ -23,23 +34,41 @@ static cudaError_t find(const char *symbol, void **function, int version, unsign
     return cudaSuccess;
 }
 
+#if SIMRT_VERSION < 12000
+cudaError_t simrt_get_entry_point(const char *symbol, void **function, unsigned long long flags)
+    SIMRT_AS(cudaGetDriverEntryPoint);
+
+SIMRT_API cudaError_t simrt_get_entry_point(const char *symbol, void **function,
+                                            unsigned long long flags)
+{
+    cudaError_t error = simrt_enter(SIMRT_CALL(cudaGetDriverEntryPoint), SIMRT_BOUND);
+    enum cudaDriverEntryPointQueryResult status = cudaDriverEntryPointSuccess;
+
+    if (error == cudaSuccess)
+        error = find(symbol, function, SIMRT_VERSION, flags, &status);
+    if (error == cudaSuccess && status != cudaDriverEntryPointSuccess)
+        error = cudaErrorSymbolNotFound;
+    return simrt_leave(error);
+}
+#else
 SIMRT_API cudaError_t cudaGetDriverEntryPoint(const char *symbol, void **function,
                                               unsigned long long flags,
                                               enum cudaDriverEntryPointQueryResult *status)
 {
-    cudaError_t error = simrt_enter(SIMRT_CALL_cudaGetDriverEntryPoint, SIMRT_BOUND);
+    cudaError_t error = simrt_enter(SIMRT_CALL(cudaGetDriverEntryPoint), SIMRT_BOUND);
 
     if (error == cudaSuccess)
-        error = find(symbol, function, CUDART_VERSION, flags, status);
+        error = find(symbol, function, SIMRT_VERSION, flags, status);
     return simrt_leave(error);
 }
+#endif
 
 SIMRT_API cudaError_t cudaGetDriverEntryPointByVersion(const char *symbol, void **function,
                                                        unsigned int version,
                                                        unsigned long long flags,
                                                        enum cudaDriverEntryPointQueryResult *status)
 {
-    cudaError_t error = simrt_enter(SIMRT_CALL_cudaGetDriverEntryPointByVersion, SIMRT_BOUND);
+    cudaError_t error = simrt_enter(SIMRT_CALL(cudaGetDriverEntryPointByVersion), SIMRT_BOUND);
 
     if (error == cudaSuccess)
         error = find(symbol, function, (int)version, flags, status);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * event.c - events. A cudaEvent_t is the driver's CUevent. */
+#include "event.h"
+
 #include "call.h"
 
 static cudaError_t create(cudaEvent_t *event, unsigned flags)
@@ -35,28 +37,6 @@ SIMRT_API cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned int 
     return simrt_leave(error);
 }
 
-SIMRT_API cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
-{
-    cudaError_t error = simrt_enter(SIMRT_CALL_cudaEventRecord, SIMRT_CONTEXT);
-
-    if (error == cudaSuccess)
-        error = event == NULL ? cudaErrorInvalidResourceHandle
-                              : simrt_error(simrt_driver_table.cuEventRecord(event, stream));
-    return simrt_leave(error);
-}
-
-SIMRT_API cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream,
-                                               unsigned int flags)
-{
-    cudaError_t error = simrt_enter(SIMRT_CALL_cudaEventRecordWithFlags, SIMRT_CONTEXT);
-
-    if (error == cudaSuccess)
-        error = event == NULL
-                    ? cudaErrorInvalidResourceHandle
-                    : simrt_error(simrt_driver_table.cuEventRecordWithFlags(event, stream, flags));
-    return simrt_leave(error);
-}
-
 SIMRT_API cudaError_t cudaEventQuery(cudaEvent_t event)
 {
     cudaError_t error = simrt_enter(SIMRT_CALL_cudaEventQuery, SIMRT_CONTEXT);
@@ -87,9 +67,10 @@ SIMRT_API cudaError_t cudaEventDestroy(cudaEvent_t event)
     return simrt_leave(error);
 }
 
-SIMRT_API cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t start, cudaEvent_t end)
+cudaError_t simrt_event_elapsed_time(enum simrt_call call, float *milliseconds, cudaEvent_t start,
+                                     cudaEvent_t end)
 {
-    cudaError_t error = simrt_enter(SIMRT_CALL_cudaEventElapsedTime, SIMRT_CONTEXT);
+    cudaError_t error = simrt_enter(call, SIMRT_CONTEXT);
     float found = 0;
 
     if (error == cudaSuccess && milliseconds == NULL)
@@ -101,4 +82,9 @@ SIMRT_API cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t star
     if (error == cudaSuccess)
         *milliseconds = found;
     return simrt_leave(error);
+}
+
+SIMRT_API cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t start, cudaEvent_t end)
+{
+    return simrt_event_elapsed_time(SIMRT_CALL_cudaEventElapsedTime, milliseconds, start, end);
 }

@@ -1,8 +1,21 @@
 /* SPDX-License-Identifier: MIT
  * kernel.c - what a program asks and says about a kernel short of launching it. */
+#include "abi.h"
 #include "call.h"
 #include "device.h"
 #include "module.h"
+#include "nvcc.h"
+
+#include <string.h>
+
+SIMRT_API cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *function)
+{
+    cudaError_t error = simrt_enter(SIMRT_CALL___cudaGetKernel, SIMRT_CONTEXT);
+
+    if (error == cudaSuccess)
+        error = simrt_module_find_kernel(function, kernel);
+    return simrt_leave(error);
+}
 
 SIMRT_API cudaError_t cudaGetKernel(cudaKernel_t *kernel, const void *function)
 {
@@ -82,7 +95,7 @@ static cudaError_t read_attributes(struct cudaFuncAttributes *attributes, CUkern
     found.sharedSizeBytes = (size_t)shared_bytes;
     found.constSizeBytes = (size_t)constant_bytes;
     found.localSizeBytes = (size_t)local_bytes;
-    *attributes = found;
+    memcpy(attributes, &found, SIMRT_FUNCTION_ATTRIBUTES_BYTES);
     return cudaSuccess;
 }
 

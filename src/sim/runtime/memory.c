@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * memory.c - device and pinned host memory. */
+#include "abi.h"
 #include "call.h"
 #include "pointer.h"
 #include "sample.h"
+
+#include <string.h>
 
 static cudaError_t allocate(void **pointer, size_t bytes)
 {
@@ -188,6 +191,7 @@ static cudaError_t read_attributes(struct cudaPointerAttributes *attributes, con
         CU_POINTER_ATTRIBUTE_HOST_POINTER,
     };
     void *values[] = {&type, &managed, &ordinal, &device, &host};
+    struct cudaPointerAttributes found;
     cudaError_t error;
 
     if (attributes == NULL)
@@ -196,17 +200,18 @@ static cudaError_t read_attributes(struct cudaPointerAttributes *attributes, con
         sizeof(wanted) / sizeof(wanted[0]), wanted, values, simrt_address(pointer)));
     if (error != cudaSuccess)
         return error;
-    *attributes = (struct cudaPointerAttributes){
+    found = (struct cudaPointerAttributes){
         .type = memory_type(type, managed),
         .device = ordinal,
         .devicePointer = simrt_pointer(device),
         .hostPointer = host,
     };
-    if (attributes->type == cudaMemoryTypeUnregistered) {
-        attributes->device = cudaInvalidDeviceId;
-        attributes->devicePointer = NULL;
-        attributes->hostPointer = (void *)pointer;
+    if (found.type == cudaMemoryTypeUnregistered) {
+        found.device = cudaInvalidDeviceId;
+        found.devicePointer = NULL;
+        found.hostPointer = (void *)pointer;
     }
+    memcpy(attributes, &found, SIMRT_POINTER_ATTRIBUTES_BYTES);
     return cudaSuccess;
 }
 

@@ -1,56 +1,56 @@
 /* SPDX-License-Identifier: MIT
- * property.c - what a program can ask about a device without using it: properties, attributes, PCI
- * addresses, versions, peers (there are none: simulated devices reach each other through the host).
- */
+ * property.c - what a program can ask about a device without using it: attributes, PCI addresses,
+ * versions, peers (there are none: simulated devices reach each other through the host). */
+#include "property.h"
+
 #include "call.h"
 
 #include <string.h>
 
-static CUresult read_attributes(struct cudaDeviceProp *properties, CUdevice handle)
+int simrt_property_attribute(CUdevice handle, CUdevice_attribute attribute)
 {
-    CUresult result = CUDA_SUCCESS;
     int value = 0;
+    CUresult result = simrt_driver_table.cuDeviceGetAttribute(&value, attribute, handle);
 
-/* An attribute the driver does not know is a property the device does not have: it stays 0. */
-#define PROPERTY(field, attribute)                                                                 \
-    result =                                                                                       \
-        simrt_driver_table.cuDeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_##attribute, handle);  \
-    if (result == CUDA_SUCCESS)                                                                    \
-        properties->field = (__typeof__(properties->field))value;
-#include "property.def"
-#undef PROPERTY
-    return simrt_driver_table.cuDeviceGetAttribute(
-        &value, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, handle);
+    return result == CUDA_SUCCESS ? value : 0;
 }
 
-static cudaError_t read_properties(struct cudaDeviceProp *properties, int ordinal)
+cudaError_t simrt_property_read(struct cudaDeviceProp *properties, int ordinal)
 {
-    struct cudaDeviceProp found;
-    CUdevice handle;
+    CUdevice handle = 0;
     CUresult result = simrt_driver_table.cuDeviceGet(&handle, ordinal);
 
-    memset(&found, 0, sizeof(found));
+    memset(properties, 0, sizeof(*properties));
     if (result == CUDA_SUCCESS)
-        result = simrt_driver_table.cuDeviceGetName(found.name, sizeof(found.name), handle);
+        result =
+            simrt_driver_table.cuDeviceGetName(properties->name, sizeof(properties->name), handle);
     if (result == CUDA_SUCCESS)
-        result = simrt_driver_table.cuDeviceTotalMem(&found.totalGlobalMem, handle);
-    if (result == CUDA_SUCCESS)
-        result = read_attributes(&found, handle);
+        result = simrt_driver_table.cuDeviceTotalMem(&properties->totalGlobalMem, handle);
     if (result != CUDA_SUCCESS)
         return simrt_error(result);
-    (void)simrt_driver_table.cuDeviceGetUuid((CUuuid *)&found.uuid, handle);
-    *properties = found;
+    (void)simrt_driver_table.cuDeviceGetUuid((CUuuid *)&properties->uuid, handle);
+#define PROPERTY(member, attribute)                                                                \
+    properties->member = (__typeof__(properties->member))simrt_property_attribute(                 \
+        handle, CU_DEVICE_ATTRIBUTE_##attribute);
+#define PROPERTY_SINCE_12 PROPERTY
+#define PROPERTY_SINCE_13 PROPERTY
+#include "property.def"
     return cudaSuccess;
 }
 
+#if SIMRT_VERSION >= 13000
 SIMRT_API cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int ordinal)
 {
     cudaError_t error = simrt_enter(SIMRT_CALL_cudaGetDeviceProperties, SIMRT_INITIALISED);
+    struct cudaDeviceProp found;
 
     if (error == cudaSuccess)
-        error = properties == NULL ? cudaErrorInvalidValue : read_properties(properties, ordinal);
+        error = properties == NULL ? cudaErrorInvalidValue : simrt_property_read(&found, ordinal);
+    if (error == cudaSuccess)
+        *properties = found;
     return simrt_leave(error);
 }
+#endif
 
 /* The runtime's attributes have the driver's values. */
 SIMRT_API cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int ordinal)
@@ -116,7 +116,7 @@ SIMRT_API cudaError_t cudaRuntimeGetVersion(int *version)
     if (error == cudaSuccess && version == NULL)
         error = cudaErrorInvalidValue;
     if (error == cudaSuccess)
-        *version = CUDART_VERSION;
+        *version = SIMRT_VERSION;
     return simrt_leave(error);
 }
 

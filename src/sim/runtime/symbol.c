@@ -3,7 +3,6 @@
 #include "symbol.h"
 
 #include "call.h"
-#include "copy.h"
 #include "device.h"
 #include "module.h"
 #include "nvcc.h"
@@ -126,7 +125,7 @@ static cudaError_t locate(const void *stub, char **address, size_t *bytes)
     return error;
 }
 
-static cudaError_t locate_range(const void *stub, size_t count, size_t offset, char **address)
+cudaError_t simrt_symbol_locate(const void *stub, size_t count, size_t offset, char **address)
 {
     size_t bytes = 0;
     cudaError_t error = locate(stub, address, &bytes);
@@ -165,75 +164,5 @@ SIMRT_API cudaError_t cudaGetSymbolSize(size_t *bytes, const void *symbol)
     }
     if (error == cudaSuccess)
         *bytes = found->bytes;
-    return simrt_leave(error);
-}
-
-/* A symbol's side of a copy is the device's; the other one decides. */
-static cudaError_t check_direction(enum cudaMemcpyKind kind, enum cudaMemcpyKind with_host)
-{
-    return kind == with_host || kind == cudaMemcpyDeviceToDevice || kind == cudaMemcpyDefault
-               ? cudaSuccess
-               : cudaErrorInvalidMemcpyDirection;
-}
-
-SIMRT_API cudaError_t cudaMemcpyToSymbol(const void *symbol, const void *from, size_t count,
-                                         size_t offset, enum cudaMemcpyKind kind)
-{
-    cudaError_t error = simrt_enter(SIMRT_CALL_cudaMemcpyToSymbol, SIMRT_CONTEXT);
-    char *to = NULL;
-
-    if (error == cudaSuccess)
-        error = check_direction(kind, cudaMemcpyHostToDevice);
-    if (error == cudaSuccess)
-        error = locate_range(symbol, count, offset, &to);
-    if (error == cudaSuccess)
-        error = simrt_copy(to, from, count, kind);
-    return simrt_leave(error);
-}
-
-SIMRT_API cudaError_t cudaMemcpyFromSymbol(void *to, const void *symbol, size_t count,
-                                           size_t offset, enum cudaMemcpyKind kind)
-{
-    cudaError_t error = simrt_enter(SIMRT_CALL_cudaMemcpyFromSymbol, SIMRT_CONTEXT);
-    char *from = NULL;
-
-    if (error == cudaSuccess)
-        error = check_direction(kind, cudaMemcpyDeviceToHost);
-    if (error == cudaSuccess)
-        error = locate_range(symbol, count, offset, &from);
-    if (error == cudaSuccess)
-        error = simrt_copy(to, from, count, kind);
-    return simrt_leave(error);
-}
-
-SIMRT_API cudaError_t cudaMemcpyToSymbolAsync(const void *symbol, const void *from, size_t count,
-                                              size_t offset, enum cudaMemcpyKind kind,
-                                              cudaStream_t stream)
-{
-    cudaError_t error = simrt_enter(SIMRT_CALL_cudaMemcpyToSymbolAsync, SIMRT_CONTEXT);
-    char *to = NULL;
-
-    if (error == cudaSuccess)
-        error = check_direction(kind, cudaMemcpyHostToDevice);
-    if (error == cudaSuccess)
-        error = locate_range(symbol, count, offset, &to);
-    if (error == cudaSuccess)
-        error = simrt_copy_async(to, from, count, kind, stream);
-    return simrt_leave(error);
-}
-
-SIMRT_API cudaError_t cudaMemcpyFromSymbolAsync(void *to, const void *symbol, size_t count,
-                                                size_t offset, enum cudaMemcpyKind kind,
-                                                cudaStream_t stream)
-{
-    cudaError_t error = simrt_enter(SIMRT_CALL_cudaMemcpyFromSymbolAsync, SIMRT_CONTEXT);
-    char *from = NULL;
-
-    if (error == cudaSuccess)
-        error = check_direction(kind, cudaMemcpyDeviceToHost);
-    if (error == cudaSuccess)
-        error = locate_range(symbol, count, offset, &from);
-    if (error == cudaSuccess)
-        error = simrt_copy_async(to, from, count, kind, stream);
     return simrt_leave(error);
 }

@@ -10,6 +10,11 @@
 #ifndef SIMRT_SYMBOL_H
 #define SIMRT_SYMBOL_H
 
+#include <cuda_runtime_api.h>
+
+/* Where `count` bytes from `offset` of the variable are on the thread's device. Needs a context. */
+cudaError_t simrt_symbol_locate(const void *stub, size_t count, size_t offset, char **address);
+
 /* Forgets the variables of a fat binary that is being unregistered. */
 void simrt_symbol_forget(void **handle);
 
