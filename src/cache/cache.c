@@ -84,8 +84,7 @@ static void end_step(sc_cache *cache, bool is_inferred)
     sc_state_add_tally(&cache->finished, &cache->tally);
     sc_peak_push(&cache->peak, cache->step, cache->tally.live_peak);
     cache->tally = (sc_tally){.live_peak = live, .held_peak = held};
-    cache->miss_before = cache->miss;
-    cache->miss = 0;
+    sc_headroom_step_end(&cache->headroom);
     cache->steps_in[from]++;
     cache->step++;
     if (sc_gate_step_end(&cache->gate, verdict_on)) {
@@ -180,11 +179,12 @@ static sc_buffer *reserve(sc_cache *cache, sc_shape *shape)
 
 static void count_miss(sc_cache *cache, sc_shape *shape)
 {
-    uint64_t mapped = shape->is_packed ? SC_MAPPED_PAGE : shape->mapped;
+    sc_mapped live = sc_mapped_plus(cache->granted, cache->reserved);
+    uint64_t held = sc_mapped_total(sc_mapped_plus(live, cache->idle));
 
     shape->misses++;
     cache->tally.misses++;
-    cache->miss = at_least(cache->miss, mapped);
+    sc_headroom_miss(&cache->headroom, shape, cache->step, held, sc_state_ceiling(cache, live, 0));
 }
 
 sc_answer sc_cache_request(sc_cache *cache, sc_request request, sc_buffer **buffer)

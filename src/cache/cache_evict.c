@@ -4,27 +4,31 @@
 /* Whether the cap forbids what is held, were `extra` more bytes live. `held`: with what is live. */
 static bool is_over(const sc_cache *cache, sc_mapped live, sc_mapped held, uint64_t extra)
 {
-    uint64_t peak = sc_peak_most(&cache->peak, cache->tally.live_peak);
-
-    return sc_mapped_total(held) + extra >
-           sc_cap_ceiling(&cache->cap, sc_mapped_total(live) + extra, peak);
+    return sc_mapped_total(held) + extra > sc_state_ceiling(cache, live, extra);
 }
 
-/* Room for the largest miss of late, so that the next request need not make it. Under a tight cap
- * that would leave nothing to serve from, so it is no more than four times what the overhead
- * allows: with 25% the whole peak, with 0% nothing. */
+/* Room for the next miss. Under a tight cap that would leave nothing to serve from, so it is no
+ * more than four times what the overhead allows: with 25% the whole peak, with 0% nothing. */
 static uint64_t headroom(const sc_cache *cache, sc_mapped live)
 {
-    uint64_t total = sc_mapped_total(live);
-    uint64_t peak = sc_peak_most(&cache->peak, cache->tally.live_peak);
-    uint64_t miss = cache->miss > cache->miss_before ? cache->miss : cache->miss_before;
-    uint64_t most;
+    uint64_t wanted = sc_headroom_bytes(&cache->headroom);
 
-    if (miss == 0) {
+    if (wanted == 0) {
         return 0;
     }
-    most = 4 * sc_cap_overhead(&cache->cap, peak > total ? peak : total);
-    return miss < most ? miss : most;
+    uint64_t total = sc_mapped_total(live);
+    uint64_t peak = sc_peak_most(&cache->peak, cache->tally.live_peak);
+    uint64_t most = 4 * sc_cap_overhead(&cache->cap, peak > total ? peak : total);
+
+    return wanted < most ? wanted : most;
+}
+
+/* Whether what goes next goes for headroom alone. */
+static bool is_ceding(const sc_cache *cache, sc_take why)
+{
+    sc_mapped live = sc_mapped_plus(cache->granted, cache->reserved);
+
+    return why == SC_TAKE_DUE && !is_over(cache, live, sc_mapped_plus(live, cache->idle), 0);
 }
 
 /* What is on its way back counts where more room is needed now: it is there until the driver has
@@ -78,6 +82,9 @@ void sc_cache_take(sc_cache *cache, sc_take why, sc_victims *victims)
         if (is_eviction(cache, why, buffer)) {
             buffer->shape->evicted++;
             cache->tally.evicted++;
+            if (is_ceding(cache, why)) {
+                sc_headroom_cede(&cache->headroom, buffer->shape, cache->step);
+            }
         }
         victims->address[victims->count] = buffer->address;
         victims->size[victims->count++] = bytes;

@@ -80,6 +80,7 @@ struct sc_shape {
     uint32_t id;
     uint32_t site; /* of its first request */
     uint64_t misses, evicted;
+    uint64_t ceded, ceded_step; /* see headroom.h */
     uint64_t first_step;
     uint64_t miss_ns, allocations;
 };

@@ -10,6 +10,7 @@
 
 #include "cache/cache.h"
 #include "cache/cap.h"
+#include "cache/headroom.h"
 #include "cache/live.h"
 #include "cache/mapped.h"
 #include "cache/peak.h"
@@ -29,8 +30,8 @@ struct sc_cache {
     uint64_t live_bytes;                      /* exact, reserved ones among them */
     uint32_t idle_count, spoilt_count;        /* buffers; those spoilt are in both */
     uint64_t step;                            /* boundaries so far */
-    uint64_t miss, miss_before; /* largest of this step and of the one before, mapped */
-    sc_tally tally, finished;   /* of the running step; sum of those before */
+    sc_headroom headroom;
+    sc_tally tally, finished; /* of the running step; sum of those before */
     uint64_t steps_in[SC_PHASE_COUNT];
     uint64_t fallbacks, ooms;
     sc_cache_observer observer;
@@ -77,6 +78,14 @@ static inline uint64_t sc_state_mapped(const sc_cache *cache)
     sc_mapped idle = sc_mapped_plus(cache->idle, cache->going);
 
     return sc_mapped_total(sc_mapped_plus(cache->granted, idle));
+}
+
+/* The most that may be held, were `extra` more bytes live. */
+static inline uint64_t sc_state_ceiling(const sc_cache *cache, sc_mapped live, uint64_t extra)
+{
+    uint64_t peak = sc_peak_most(&cache->peak, cache->tally.live_peak);
+
+    return sc_cap_ceiling(&cache->cap, sc_mapped_total(live) + extra, peak);
 }
 
 static inline bool sc_state_is_serving(const sc_cache *cache)

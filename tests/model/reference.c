@@ -189,7 +189,9 @@ sc_answer ref_request(reference *ref, sc_request request, ref_block **out)
         uint64_t mapped = ref_mapped(request.bytes);
 
         mapped = mapped < 2 * MIB ? 2 * MIB : mapped;
-        ref->miss[0] = mapped > ref->miss[0] ? mapped : ref->miss[0];
+        if (ref_is_real_miss(ref, shape) && mapped > ref->miss[0]) {
+            ref->miss[0] = mapped;
+        }
         shape->misses++;
         ref->tally.misses++;
     } else {
@@ -311,8 +313,14 @@ const char *ref_take(reference *ref, sc_take why, sc_address address)
     }
     if (why == SC_TAKE_ROOM ||
         (why == SC_TAKE_DUE && ref->phase == SC_PHASE_FIXED && block->state == REF_IDLE)) {
+        uint64_t live = ref_mapped_of(ref, REF_WANTED_STATES, false);
+
         ref->tally.evicted++;
         ref->shapes[block->shape].evicted++;
+        if (why == SC_TAKE_DUE && ref_mapped_of(ref, REF_WANTED_STATES | REF_IDLE_STATES, false) <=
+                                      ref_ceiling(ref, live)) {
+            ref_cede(ref, &ref->shapes[block->shape]);
+        }
     }
     block->state = REF_NONE;
     ref->taken[ref->taken_count++] = ref->shapes[block->shape].bytes;

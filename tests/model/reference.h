@@ -8,7 +8,14 @@
 #include "cache/cache.h"
 #include "cache/step.h"
 
-enum { REF_BLOCKS = 1200, REF_SHAPES = 640, REF_SLOTS = 256, REF_STEPS = 65536, REF_GOING = 256 };
+enum {
+    REF_BLOCKS = 1200,
+    REF_SHAPES = 640,
+    REF_SLOTS = 256,
+    REF_STEPS = 65536,
+    REF_GOING = 256,
+    REF_CEDED = 8192
+};
 
 typedef enum ref_state {
     REF_NONE,
@@ -53,6 +60,13 @@ typedef struct ref_block {
     unsigned shape, slot;
 } ref_block;
 
+/* A buffer that was given back for headroom alone. */
+typedef struct ref_ceded {
+    uint32_t shape; /* its id */
+    uint64_t step;
+    uint64_t mapped;
+} ref_ceded;
+
 typedef struct ref_past_step {
     uint64_t peak;
     uint64_t requests, evictions;
@@ -76,7 +90,9 @@ typedef struct reference {
     uint64_t opened, closed; /* number of the first step after the last such change */
     uint64_t wanted;         /* quiet steps before opening */
     uint64_t last_quiet;
-    uint64_t miss[2]; /* largest, of this step and of the one before */
+    uint64_t miss[2]; /* largest that headroom is for, of this step and of the one before */
+    ref_ceded ceded[REF_CEDED];
+    unsigned ceded_count;
     sc_tally tally, finished;
     uint64_t steps_in[SC_PHASE_COUNT];
     uint64_t fallbacks, ooms, forgotten, changes;
@@ -111,6 +127,10 @@ void ref_totals(const reference *ref, sc_cache_totals *totals);
 /* Between the files of the reference. */
 unsigned ref_count_in(const reference *ref, unsigned states);
 uint64_t ref_mapped_of(const reference *ref, unsigned states, bool with_going);
+uint64_t ref_ceiling(const reference *ref, uint64_t live);
+void ref_cede(reference *ref, const ref_shape *shape);
+bool ref_is_real_miss(reference *ref, const ref_shape *shape);
+void ref_forget_ceded(reference *ref);
 uint64_t ref_exact_live(const reference *ref);
 void ref_note_peaks(reference *ref);
 bool ref_closes(reference *ref, sc_reason reason);

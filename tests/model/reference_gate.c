@@ -60,7 +60,7 @@ static uint64_t peak_of_late(const reference *ref)
     return most;
 }
 
-static uint64_t ceiling(const reference *ref, uint64_t live)
+uint64_t ref_ceiling(const reference *ref, uint64_t live)
 {
     uint64_t peak = peak_of_late(ref), most;
 
@@ -89,6 +89,53 @@ unsigned ref_count_in(const reference *ref, unsigned states)
     return count;
 }
 
+/* One whose shape has ceded in an earlier step begins anew. */
+void ref_cede(reference *ref, const ref_shape *shape)
+{
+    unsigned kept = 0;
+
+    for (unsigned i = 0; i < ref->ceded_count; i++) {
+        if (ref->ceded[i].shape != shape->id || ref->ceded[i].step == ref->step) {
+            ref->ceded[kept++] = ref->ceded[i];
+        }
+    }
+    if (kept == REF_CEDED) {
+        abort(); /* the test is to be smaller */
+    }
+    ref->ceded[kept] = (ref_ceded){shape->id, ref->step, ref_mapped(shape->bytes)};
+    ref->ceded_count = kept + 1;
+}
+
+void ref_forget_ceded(reference *ref)
+{
+    unsigned kept = 0;
+
+    for (unsigned i = 0; i < ref->ceded_count; i++) {
+        if (ref->ceded[i].step + 1 >= ref->step) {
+            ref->ceded[kept++] = ref->ceded[i];
+        }
+    }
+    ref->ceded_count = kept;
+}
+
+/* Whether a miss of `shape`, just reserved, would not have fitted had nothing been ceded. */
+bool ref_is_real_miss(reference *ref, const ref_shape *shape)
+{
+    uint64_t live = ref_mapped_of(ref, REF_WANTED_STATES, false);
+    uint64_t held = ref_mapped_of(ref, REF_WANTED_STATES | REF_IDLE_STATES, false);
+
+    for (unsigned i = 0; i < ref->ceded_count; i++) {
+        if (ref->ceded[i].shape == shape->id) {
+            ref->ceded[i] = ref->ceded[--ref->ceded_count];
+            break;
+        }
+    }
+    for (unsigned i = 0; i < ref->ceded_count; i++) {
+        held += ref->ceded[i].mapped;
+    }
+    return held > ref_ceiling(ref, live);
+}
+
 bool ref_wants(const reference *ref, sc_take why)
 {
     uint64_t live = ref_mapped_of(ref, REF_WANTED_STATES, false), peak = peak_of_late(ref), extra,
@@ -101,8 +148,8 @@ bool ref_wants(const reference *ref, sc_take why)
         return true;
     }
     if (why == SC_TAKE_ROOM) {
-        return ref->rules.gate.is_gated &&
-               ref_mapped_of(ref, REF_WANTED_STATES | REF_IDLE_STATES, true) > ceiling(ref, live);
+        return ref->rules.gate.is_gated && ref_mapped_of(ref, REF_WANTED_STATES | REF_IDLE_STATES,
+                                                         true) > ref_ceiling(ref, live);
     }
     if (ref->phase != SC_PHASE_FIXED || ref_count_in(ref, 1 << REF_SPOILT) > 0) {
         return true;
@@ -112,7 +159,7 @@ bool ref_wants(const reference *ref, sc_take why)
     extra = extra < most ? extra : most;
     return ref->rules.gate.is_gated &&
            ref_mapped_of(ref, REF_WANTED_STATES | REF_IDLE_STATES, false) + extra >
-               ceiling(ref, live + extra);
+               ref_ceiling(ref, live + extra);
 }
 
 static uint64_t set_size(const reference *ref)
@@ -242,6 +289,7 @@ void ref_end_step(reference *ref)
     ref->miss[1] = ref->miss[0];
     ref->miss[0] = 0;
     ref->step++;
+    ref_forget_ceded(ref);
     judge_step(ref, width);
 }
 

@@ -627,6 +627,47 @@ START_TEST(a_set_wider_than_the_cap_is_kept_within_it_by_evictions_at_frees_alon
 }
 END_TEST
 
+/* One step that holds a buffer of each of these sizes at once; 0 ends them. */
+static void hold_all(fixture *f, const uint64_t *bytes)
+{
+    sc_address addresses[8];
+    unsigned count = 0;
+
+    for (; bytes[count] != 0; count++) {
+        addresses[count] = get(f, bytes[count]);
+    }
+    while (count > 0) {
+        (void)put(f, addresses[--count]);
+    }
+    sc_cache_step_end(f->cache);
+}
+
+START_TEST(a_set_that_fits_is_served_whole_though_its_largest_would_not_fit_once_more)
+{
+    static const uint64_t sets[][5] = {{MIB},
+                                       {MIB, 2 * MIB},
+                                       {3 * MIB, 3 * MIB, 5 * MIB, 100000},
+                                       {5 * MIB, 7 * MIB, 9 * MIB, 9 * MIB}};
+
+    for (unsigned s = 0; s < sizeof sets / sizeof sets[0]; s++) {
+        fixture f = set_up(usual);
+        uint64_t before;
+
+        begin(&f);
+        for (unsigned i = 0; i < WARMUP + 4; i++) {
+            hold_all(&f, sets[s]);
+        }
+        ck_assert_int_eq(totals_of(&f).phase, SC_PHASE_FIXED);
+        before = f.driver_allocs;
+        for (unsigned i = 0; i < 20; i++) {
+            hold_all(&f, sets[s]);
+        }
+        ck_assert_uint_eq(f.driver_allocs, before);
+        tear_down(&f);
+    }
+}
+END_TEST
+
 START_TEST(when_the_peaks_window_shrinks_the_next_free_gives_back_what_is_above)
 {
     fixture f = set_up(usual);
@@ -815,6 +856,7 @@ SC_SUITE("cache", in_warmup_each_request_and_each_free_goes_to_the_driver,
          closing_is_final_and_drains, observing_runs_the_gate_and_keeps_nothing,
          without_the_gate_every_shape_is_kept_from_the_first_request_on,
          a_set_wider_than_the_cap_is_kept_within_it_by_evictions_at_frees_alone,
+         a_set_that_fits_is_served_whole_though_its_largest_would_not_fit_once_more,
          when_the_peaks_window_shrinks_the_next_free_gives_back_what_is_above,
          live_memory_above_the_limit_leaves_no_room_to_cache,
          a_steps_row_comes_before_the_phase_row_it_brings,
