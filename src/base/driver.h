@@ -3,8 +3,8 @@
  *
  * The core never includes a CUDA header. hooks/ fills the table with the real driver's functions
  * before the first request; tests fill it with a fake that can fail its n-th call. Every function
- * returns the driver's own CUresult number, which passes through the core unchanged; the few numbers
- * the core must know are below. Outputs are written on success only.
+ * returns the driver's own CUresult number, which passes through the core unchanged; the few
+ * numbers the core must know are below. Outputs are written on success only.
  *
  * No function of the table may be called while one of our locks is held: the driver takes locks of
  * its own and may wait for the device. */

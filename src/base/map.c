@@ -27,9 +27,8 @@ static sc_map_entry *seek(const sc_map *map, uint64_t key)
 {
     size_t i = home(map, key);
 
-    while (map->entries[i].key != 0 && map->entries[i].key != key) {
+    while (map->entries[i].key != 0 && map->entries[i].key != key)
         i = (i + 1) & (map->size - 1);
-    }
     return &map->entries[i];
 }
 
@@ -38,14 +37,11 @@ static bool grow(sc_map *map)
     sc_map bigger = {.used = map->used, .size = map->size ? 2 * map->size : FIRST_SIZE};
 
     bigger.entries = calloc(bigger.size, sizeof(*bigger.entries));
-    if (!bigger.entries) {
+    if (!bigger.entries)
         return false;
-    }
-    for (size_t i = 0; i < map->size; i++) {
-        if (map->entries[i].key != 0) {
+    for (size_t i = 0; i < map->size; i++)
+        if (map->entries[i].key != 0)
             *seek(&bigger, map->entries[i].key) = map->entries[i];
-        }
-    }
     free(map->entries);
     *map = bigger;
     return true;
@@ -66,18 +62,16 @@ bool sc_map_put(sc_map *map, uint64_t key, void *value)
 {
     sc_map_entry *entry;
 
-    if (map->size == 0 && !grow(map)) {
+    if (map->size == 0 && !grow(map))
         return false;
-    }
     entry = seek(map, key);
     if (entry->key == key) {
         entry->value = value;
         return true;
     }
     if (4 * (map->used + 1) > 3 * map->size) {
-        if (!grow(map)) {
+        if (!grow(map))
             return false;
-        }
         entry = seek(map, key);
     }
     *entry = (sc_map_entry){key, value};
@@ -90,9 +84,8 @@ void *sc_map_remove(sc_map *map, uint64_t key)
     sc_map_entry *hole = map->used ? seek(map, key) : NULL;
     void *value;
 
-    if (!hole || hole->key == 0) {
+    if (!hole || hole->key == 0)
         return NULL;
-    }
     value = hole->value;
     /* Close the gap: an entry further on may move into the hole unless its home lies after the
      * hole. */
@@ -100,9 +93,8 @@ void *sc_map_remove(sc_map *map, uint64_t key)
         size_t from_hole, from_home;
 
         i = (i + 1) & (map->size - 1);
-        if (map->entries[i].key == 0) {
+        if (map->entries[i].key == 0)
             break;
-        }
         from_hole = (i - (size_t)(hole - map->entries)) & (map->size - 1);
         from_home = (i - home(map, map->entries[i].key)) & (map->size - 1);
         if (from_home >= from_hole) {

@@ -26,10 +26,9 @@ static const size_t offsets[SC_OPTION_COUNT] = {
 
 static bool is_choice(const char *choice, const char *value)
 {
-    for (; *choice && *choice != ' '; choice++, value++) {
+    for (; *choice && *choice != ' '; choice++, value++)
         if (*value != *choice)
             return false;
-    }
     return !*value;
 }
 
@@ -315,11 +314,10 @@ static void warn_name(const char *name, size_t length, sc_options_warn warn, voi
 
 static int row_of(const char *name, size_t length)
 {
-    for (int i = 0; i < SC_OPTION_COUNT; i++) {
+    for (int i = 0; i < SC_OPTION_COUNT; i++)
         if (strlen(sc_option_rows[i].name) == length &&
             !memcmp(sc_option_rows[i].name, name, length))
             return i;
-    }
     return -1;
 }
 

@@ -25,10 +25,9 @@ static const char *value_of(char *const *environment, const char *name)
 {
     size_t length = strlen(name);
 
-    for (; *environment; environment++) {
+    for (; *environment; environment++)
         if (!strncmp(*environment, name, length) && (*environment)[length] == '=')
             return *environment + length + 1;
-    }
     return "";
 }
 

@@ -85,10 +85,9 @@ static uint64_t hundredths(uint64_t value, unsigned shift)
 
 static void text_padded(sc_text *text, uint64_t value, unsigned digits)
 {
-    for (uint64_t limit = 10; digits > 1; digits--, limit *= 10) {
+    for (uint64_t limit = 10; digits > 1; digits--, limit *= 10)
         if (value < limit)
             sc_text_char(text, '0');
-    }
     sc_text_u64(text, value);
 }
 
@@ -98,11 +97,10 @@ void sc_text_size(sc_text *text, uint64_t bytes)
     unsigned unit = 0;
     uint64_t value = bytes * 100;
 
-    if (bytes >= 1000) {
+    if (bytes >= 1000)
         do
             value = hundredths(bytes, ++unit * 10);
         while (value >= 99950 && unit < 6);
-    }
     if (unit == 0) {
         sc_text_u64(text, bytes);
     } else if (value < 1000) {
@@ -129,10 +127,9 @@ static unsigned utf8_length(const unsigned char *s)
 
     if (s[0] > 0xf4)
         return 0;
-    for (unsigned i = 1; i < count; i++) {
+    for (unsigned i = 1; i < count; i++)
         if ((s[i] & 0xc0) != 0x80)
             return 0;
-    }
     if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
         (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
         return 0;
@@ -217,10 +214,9 @@ static char lower(char c)
 
 bool sc_text_same(const char *a, const char *b)
 {
-    for (; lower(*a) == lower(*b); a++, b++) {
+    for (; lower(*a) == lower(*b); a++, b++)
         if (!*a)
             return true;
-    }
     return false;
 }
 

@@ -29,9 +29,8 @@ static inline void sc_bits_add(sc_bits *bits, uint32_t number)
 static inline void sc_bits_remove(sc_bits *bits, uint32_t number)
 {
     bits->words[number / 64] &= ~(UINT64_C(1) << number % 64);
-    if (bits->words[number / 64] == 0) {
+    if (bits->words[number / 64] == 0)
         bits->summary[number / 4096] &= ~(UINT64_C(1) << number / 64 % 64);
-    }
 }
 
 static inline bool sc_bits_has(const sc_bits *bits, uint32_t number)
@@ -44,9 +43,8 @@ static inline uint32_t sc_bits_lowest(const sc_bits *bits)
 {
     uint32_t i = 0, word;
 
-    while (bits->summary[i] == 0) {
+    while (bits->summary[i] == 0)
         i++;
-    }
     word = 64 * i + (uint32_t)__builtin_ctzll(bits->summary[i]);
     return 64 * word + (uint32_t)__builtin_ctzll(bits->words[word]);
 }

@@ -14,9 +14,8 @@ sc_cache *sc_cache_new(const sc_cache_rules *rules, const sc_cache_observer *obs
     sc_cache *cache = calloc(1, sizeof(*cache));
     uint64_t max_known;
 
-    if (!cache) {
+    if (!cache)
         return NULL;
-    }
     cache->rules = *rules;
     cache->observer = *observer;
     cache->rules.max_age = at_least(rules->max_age, 1);
@@ -34,9 +33,8 @@ sc_cache *sc_cache_new(const sc_cache_rules *rules, const sc_cache_observer *obs
     cache->is_inferring = rules->is_step_inferred;
     sc_step_init(&cache->inference);
     sc_gate_init(&cache->gate, cache->rules.gate);
-    if (cache->gate.phase != SC_PHASE_WARMUP) {
+    if (cache->gate.phase != SC_PHASE_WARMUP)
         sc_state_changed(cache, SC_PHASE_WARMUP, NULL);
-    }
     return cache;
 }
 
@@ -87,9 +85,8 @@ static void end_step(sc_cache *cache, bool is_inferred)
     sc_headroom_step_end(&cache->headroom);
     cache->steps_in[from]++;
     cache->step++;
-    if (sc_gate_step_end(&cache->gate, verdict_on)) {
+    if (sc_gate_step_end(&cache->gate, verdict_on))
         sc_state_changed(cache, from, NULL);
-    }
     sc_shapes_age(&cache->shapes, cache->step);
 }
 
@@ -104,9 +101,8 @@ static void forget_surplus(sc_cache *cache, const sc_shape *keep)
     sc_shape *shape = sc_shapes_surplus(&cache->shapes, keep);
 
     if (shape) {
-        for (uint32_t i = 0; i < shape->count; i++) {
+        for (uint32_t i = 0; i < shape->count; i++)
             sc_cap_leave(&cache->cap, shape->slots[i]);
-        }
         sc_shapes_forget(&cache->shapes, shape);
     }
 }
@@ -122,9 +118,8 @@ static void announce(sc_cache *cache, const sc_shape *shape)
         sc_state_shape_row(shape, &row);
         cache->observer.shape(cache->observer.self, &row);
     }
-    if (!shape->is_small && sc_gate_new_shape(&cache->gate)) {
+    if (!shape->is_small && sc_gate_new_shape(&cache->gate))
         sc_state_changed(cache, from, shape);
-    }
 }
 
 /* The request's shape, known from now on. NULL: out of memory. */
@@ -165,9 +160,8 @@ static sc_buffer *reserve(sc_cache *cache, sc_shape *shape)
 {
     sc_buffer *buffer = NULL;
 
-    if (sc_cap_reserve(&cache->cap, cache->shapes.slots + 1)) {
+    if (sc_cap_reserve(&cache->cap, cache->shapes.slots + 1))
         buffer = sc_shape_empty_slot(&cache->shapes, shape);
-    }
     if (buffer) {
         sc_cap_enter(&cache->cap, buffer);
         sc_state_move(cache, buffer, SC_STATE_RESERVED);
@@ -192,10 +186,8 @@ sc_answer sc_cache_request(sc_cache *cache, sc_request request, sc_buffer **buff
     sc_shape *shape;
     bool is_eligible;
 
-    if (cache->is_inferring &&
-        sc_step_request(&cache->inference, cache->live_bytes, request.bytes)) {
+    if (cache->is_inferring && sc_step_request(&cache->inference, cache->live_bytes, request.bytes))
         end_step(cache, true);
-    }
     cache->tally.requests++;
     shape = recognize(cache, &request);
     is_eligible = sc_state_is_serving(cache) && !request.is_passing;
@@ -204,11 +196,10 @@ sc_answer sc_cache_request(sc_cache *cache, sc_request request, sc_buffer **buff
         return SC_HIT;
     }
     *buffer = shape ? reserve(cache, shape) : NULL;
-    if (*buffer && is_eligible) {
+    if (*buffer && is_eligible)
         count_miss(cache, shape);
-    } else {
+    else
         cache->tally.bypassed++;
-    }
     return *buffer ? SC_ALLOCATE : SC_PASS;
 }
 
@@ -220,9 +211,8 @@ bool sc_cache_allocated(sc_cache *cache, sc_buffer *buffer, sc_address address, 
     cache->tally.driver_allocs++;
     shape->allocations++;
     shape->miss_ns += ns;
-    if (former) {
+    if (former)
         sc_state_forget(cache, former);
-    }
     if (buffer->state == SC_STATE_GONE || !sc_live_put(&cache->live, address, buffer)) {
         sc_state_forget(cache, buffer); /* the program's free will be the driver's business */
         sc_state_drop(cache, buffer);
@@ -236,8 +226,7 @@ bool sc_cache_allocated(sc_cache *cache, sc_buffer *buffer, sc_address address, 
 
 void sc_cache_failed(sc_cache *cache, sc_buffer *buffer)
 {
-    if (buffer->state == SC_STATE_RESERVED) {
+    if (buffer->state == SC_STATE_RESERVED)
         cache->live_bytes -= buffer->shape->bytes;
-    }
     sc_state_drop(cache, buffer);
 }

@@ -13,9 +13,8 @@ static uint64_t headroom(const sc_cache *cache, sc_mapped live)
 {
     uint64_t wanted = sc_headroom_bytes(&cache->headroom);
 
-    if (wanted == 0) {
+    if (wanted == 0)
         return 0;
-    }
     uint64_t total = sc_mapped_total(live);
     uint64_t peak = sc_peak_most(&cache->peak, cache->tally.live_peak);
     uint64_t most = 4 * sc_cap_overhead(&cache->cap, peak > total ? peak : total);
@@ -38,9 +37,8 @@ bool sc_cache_wants(const sc_cache *cache, sc_take why)
     sc_mapped live = sc_mapped_plus(cache->granted, cache->reserved);
     sc_mapped held = sc_mapped_plus(live, cache->idle);
 
-    if (cache->idle_count == 0) {
+    if (cache->idle_count == 0)
         return false;
-    }
     switch (why) {
     case SC_TAKE_ROOM:
         return cache->gate.rules.is_gated &&
@@ -55,9 +53,8 @@ bool sc_cache_wants(const sc_cache *cache, sc_take why)
 
 static sc_buffer *pick(sc_cache *cache, sc_take why)
 {
-    if (why != SC_TAKE_ROOM && cache->spoilt_count > 0) {
+    if (why != SC_TAKE_ROOM && cache->spoilt_count > 0)
         return sc_cap_spoilt(&cache->cap);
-    }
     return sc_cap_least(&cache->cap, cache->step);
 }
 
@@ -82,9 +79,8 @@ void sc_cache_take(sc_cache *cache, sc_take why, sc_victims *victims)
         if (is_eviction(cache, why, buffer)) {
             buffer->shape->evicted++;
             cache->tally.evicted++;
-            if (is_ceding(cache, why)) {
+            if (is_ceding(cache, why))
                 sc_headroom_cede(&cache->headroom, buffer->shape, cache->step);
-            }
         }
         victims->address[victims->count] = buffer->address;
         victims->size[victims->count++] = bytes;
@@ -98,9 +94,8 @@ void sc_cache_take(sc_cache *cache, sc_take why, sc_victims *victims)
 void sc_cache_gone(sc_cache *cache, const sc_victims *victims)
 {
     cache->tally.driver_frees += victims->count;
-    for (unsigned i = 0; i < victims->count; i++) {
+    for (unsigned i = 0; i < victims->count; i++)
         sc_mapped_subtract(&cache->going, victims->size[i]);
-    }
 }
 
 bool sc_cache_out_of_memory(sc_cache *cache)
@@ -108,12 +103,10 @@ bool sc_cache_out_of_memory(sc_cache *cache)
     sc_phase from = cache->gate.phase;
 
     cache->ooms++;
-    if (cache->idle_count == 0 || !cache->gate.rules.is_gated) {
+    if (cache->idle_count == 0 || !cache->gate.rules.is_gated)
         return false;
-    }
-    if (sc_gate_out_of_memory(&cache->gate)) {
+    if (sc_gate_out_of_memory(&cache->gate))
         sc_state_changed(cache, from, NULL);
-    }
     return true;
 }
 
@@ -121,7 +114,6 @@ void sc_cache_close(sc_cache *cache, sc_reason reason)
 {
     sc_phase from = cache->gate.phase;
 
-    if (sc_gate_close_for_good(&cache->gate, reason)) {
+    if (sc_gate_close_for_good(&cache->gate, reason))
         sc_state_changed(cache, from, NULL);
-    }
 }

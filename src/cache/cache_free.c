@@ -15,12 +15,10 @@ sc_free_answer sc_cache_free(sc_cache *cache, sc_address address, bool is_passin
     sc_buffer *found = sc_live_find(&cache->live, address);
 
     *buffer = NULL;
-    if (!found) {
+    if (!found)
         return SC_FREE_UNKNOWN;
-    }
-    if (found->state != SC_STATE_LIVE) {
+    if (found->state != SC_STATE_LIVE)
         return SC_FREE_TWICE;
-    }
     if (is_passing || found->is_exported || !sc_state_is_serving(cache)) {
         release(cache, found);
         return SC_FREE_RELEASE;
@@ -60,29 +58,24 @@ void sc_cache_export(sc_cache *cache, sc_address address)
 {
     sc_buffer *buffer = sc_live_find(&cache->live, address);
 
-    if (!buffer) {
+    if (!buffer)
         return;
-    }
     buffer->is_exported = true;
-    if (buffer->state == SC_STATE_IDLE) {
+    if (buffer->state == SC_STATE_IDLE)
         sc_state_move(cache, buffer, SC_STATE_SPOILT);
-    }
 }
 
 void sc_cache_forget(sc_cache *cache, sc_address address)
 {
     sc_buffer *buffer = sc_live_find(&cache->live, address);
 
-    if (buffer) {
+    if (buffer)
         sc_state_forget(cache, buffer);
-    }
 }
 
 void sc_cache_forget_context(sc_cache *cache, sc_context context)
 {
-    for (sc_shape *shape = cache->shapes.newest; shape; shape = shape->older) {
-        for (uint32_t i = 0; shape->context == context && i < shape->count; i++) {
+    for (sc_shape *shape = cache->shapes.newest; shape; shape = shape->older)
+        for (uint32_t i = 0; shape->context == context && i < shape->count; i++)
             sc_state_forget(cache, shape->slots[i]);
-        }
-    }
 }

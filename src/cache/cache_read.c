@@ -34,9 +34,8 @@ void sc_cache_each_shape(sc_cache *cache, bool only_changed,
     for (sc_shape *shape = cache->shapes.oldest; shape; shape = shape->newer) {
         sc_shape_row row;
 
-        if (only_changed && !shape->is_changed) {
+        if (only_changed && !shape->is_changed)
             continue;
-        }
         shape->is_changed = false;
         sc_state_shape_row(shape, &row);
         visit(self, &row);
@@ -104,11 +103,9 @@ void sc_cache_check(const sc_cache *cache)
 
     sc_shapes_check(&cache->shapes, cache->step);
     sc_cap_check(&cache->cap, &cache->shapes);
-    for (const sc_shape *shape = cache->shapes.newest; shape; shape = shape->older) {
-        for (uint32_t i = 0; i < shape->count; i++) {
+    for (const sc_shape *shape = cache->shapes.newest; shape; shape = shape->older)
+        for (uint32_t i = 0; i < shape->count; i++)
             count_buffer(cache, shape->slots[i], &count);
-        }
-    }
     check_sum(cache->reserved, count.sums[SC_STATE_RESERVED]);
     check_sum(cache->granted,
               sc_mapped_plus(count.sums[SC_STATE_LIVE], count.sums[SC_STATE_PARKING]));

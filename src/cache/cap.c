@@ -18,16 +18,13 @@ bool sc_cap_reserve(sc_cap *cap, uint32_t slots)
     uint32_t size = cap->size ? cap->size : 64;
     sc_buffer **order;
 
-    if (slots <= cap->size) {
+    if (slots <= cap->size)
         return true;
-    }
-    while (size < slots) {
+    while (size < slots)
         size *= 2;
-    }
     order = realloc(cap->order, size * sizeof(sc_buffer *));
-    if (!order) {
+    if (!order)
         return false;
-    }
     cap->order = order;
     cap->size = size;
     return true;
@@ -44,23 +41,19 @@ static void close_gaps(sc_cap *cap)
 {
     uint32_t count = 0;
 
-    for (uint32_t i = 0; i < cap->count; i++) {
-        if (cap->order[i]) {
+    for (uint32_t i = 0; i < cap->count; i++)
+        if (cap->order[i])
             place(cap, count++, cap->order[i]);
-        }
-    }
     cap->count = count;
     cap->cursor = 0;
 }
 
 void sc_cap_enter(sc_cap *cap, sc_buffer *buffer)
 {
-    if (buffer->rank != SC_RANK_NONE) {
+    if (buffer->rank != SC_RANK_NONE)
         return;
-    }
-    if (cap->count == cap->size) {
+    if (cap->count == cap->size)
         close_gaps(cap);
-    }
     place(cap, cap->count++, buffer);
 }
 
@@ -77,9 +70,8 @@ static double weight_of_old(uint64_t steps)
 {
     double weight = 1;
 
-    for (uint64_t i = 0; i < steps && i < 64; i++) {
+    for (uint64_t i = 0; i < steps && i < 64; i++)
         weight *= 1 - NEWS;
-    }
     return weight;
 }
 
@@ -96,15 +88,12 @@ static int by_value(const void *a, const void *b)
 {
     const sc_buffer *left = *(sc_buffer *const *)a, *right = *(sc_buffer *const *)b;
 
-    if (left->value != right->value) {
+    if (left->value != right->value)
         return left->value < right->value ? -1 : 1;
-    }
-    if (left->shape->mapped != right->shape->mapped) {
+    if (left->shape->mapped != right->shape->mapped)
         return left->shape->mapped > right->shape->mapped ? -1 : 1;
-    }
-    if (left->slot != right->slot) {
+    if (left->slot != right->slot)
         return left->slot > right->slot ? -1 : 1;
-    }
     return left->shape->id < right->shape->id ? -1 : left->shape->id > right->shape->id;
 }
 
@@ -119,9 +108,8 @@ static void make_order(sc_cap *cap, uint64_t step)
     for (uint32_t i = 0; i < cap->count; i++) {
         sc_buffer *buffer = cap->order[i];
 
-        if (!buffer) {
+        if (!buffer)
             continue;
-        }
         if (buffer->state == SC_STATE_EMPTY && !buffer->shape->is_recent) {
             buffer->rank = SC_RANK_NONE;
             buffer->rate = 0;
@@ -134,9 +122,8 @@ static void make_order(sc_cap *cap, uint64_t step)
         cap->order[count++] = buffer;
     }
     qsort(cap->order, count, sizeof(sc_buffer *), by_value);
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; i++)
         cap->order[i]->rank = i;
-    }
     cap->count = count;
     cap->cursor = 0;
     cap->made = step + 1;
@@ -144,13 +131,10 @@ static void make_order(sc_cap *cap, uint64_t step)
 
 sc_buffer *sc_cap_least(sc_cap *cap, uint64_t step)
 {
-    if (cap->made != step + 1) {
+    if (cap->made != step + 1)
         make_order(cap, step);
-    }
-    while (!cap->order[cap->cursor] ||
-           !sc_state_is_idle((sc_state)cap->order[cap->cursor]->state)) {
+    while (!cap->order[cap->cursor] || !sc_state_is_idle((sc_state)cap->order[cap->cursor]->state))
         cap->cursor++;
-    }
     return cap->order[cap->cursor];
 }
 
@@ -158,9 +142,8 @@ sc_buffer *sc_cap_spoilt(const sc_cap *cap)
 {
     uint32_t i = 0;
 
-    while (!cap->order[i] || cap->order[i]->state != SC_STATE_SPOILT) {
+    while (!cap->order[i] || cap->order[i]->state != SC_STATE_SPOILT)
         i++;
-    }
     return cap->order[i];
 }
 
@@ -171,9 +154,8 @@ static void check_slot(const sc_cap *cap, const sc_buffer *buffer)
         return;
     }
     SC_CHECK(buffer->rank < cap->count && cap->order[buffer->rank] == buffer);
-    if (sc_state_is_idle((sc_state)buffer->state)) {
+    if (sc_state_is_idle((sc_state)buffer->state))
         SC_CHECK(buffer->rank >= cap->cursor);
-    }
 }
 
 void sc_cap_check(const sc_cap *cap, const sc_shapes *shapes)
@@ -187,8 +169,7 @@ void sc_cap_check(const sc_cap *cap, const sc_shapes *shapes)
             placed += shape->slots[i]->rank != SC_RANK_NONE;
         }
     }
-    for (uint32_t i = 0; i < cap->count; i++) {
+    for (uint32_t i = 0; i < cap->count; i++)
         filled += cap->order[i] != NULL;
-    }
     SC_CHECK(placed == filled);
 }

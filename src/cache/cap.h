@@ -61,9 +61,8 @@ void sc_cap_leave(sc_cap *cap, sc_buffer *buffer);
 
 static inline void sc_cap_parked(sc_cap *cap, const sc_buffer *buffer)
 {
-    if (buffer->rank < cap->cursor) {
+    if (buffer->rank < cap->cursor)
         cap->cursor = buffer->rank;
-    }
 }
 
 /* The idle buffer of least value in `step`; there is one. */

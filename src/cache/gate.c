@@ -39,11 +39,10 @@ static void enter_fixed(sc_gate *gate)
     gate->open_steps = 0;
     gate->thrashing = 0;
     /* What the next opening will want, unless this one lasts. */
-    if (is_first) {
+    if (is_first)
         gate->wanted = gate->rules.rearm;
-    } else if (gate->wanted <= UINT64_MAX / 2) {
+    else if (gate->wanted <= UINT64_MAX / 2)
         gate->wanted *= 2;
-    }
 }
 
 /* `a` >= 4 x `b`, whatever b. */
@@ -57,17 +56,15 @@ static void enter_fallback(sc_gate *gate, sc_reason reason)
     gate->phase = SC_PHASE_FALLBACK;
     gate->reason = reason;
     gate->quiet = 0;
-    if (is_four_times(gate->open_steps, gate->last_quiet)) {
+    if (is_four_times(gate->open_steps, gate->last_quiet))
         gate->wanted = gate->rules.rearm;
-    }
 }
 
 bool sc_gate_new_shape(sc_gate *gate)
 {
     gate->is_step_new = true;
-    if (gate->phase != SC_PHASE_FIXED || !gate->rules.is_gated) {
+    if (gate->phase != SC_PHASE_FIXED || !gate->rules.is_gated)
         return false;
-    }
     enter_fallback(gate, SC_REASON_NEW_SHAPE);
     return true;
 }
@@ -92,9 +89,8 @@ static bool end_quiet(sc_gate *gate, sc_gate_step step)
     bool never = gate->phase == SC_PHASE_FALLBACK && gate->rules.rearm == 0;
 
     gate->quiet++;
-    if (never || gate->quiet < gate->wanted || step.shapes > gate->rules.max_shapes) {
+    if (never || gate->quiet < gate->wanted || step.shapes > gate->rules.max_shapes)
         return false;
-    }
     enter_fixed(gate);
     return true;
 }
@@ -108,9 +104,8 @@ bool sc_gate_step_end(sc_gate *gate, sc_gate_step step)
         return false; /* a step that asks for nothing says nothing about what the next will ask for
                        */
     }
-    if (gate->phase == SC_PHASE_FIXED) {
+    if (gate->phase == SC_PHASE_FIXED)
         return end_fixed(gate, step);
-    }
     if (is_new) {
         gate->quiet = 0;
         return false;
@@ -120,9 +115,8 @@ bool sc_gate_step_end(sc_gate *gate, sc_gate_step step)
 
 bool sc_gate_out_of_memory(sc_gate *gate)
 {
-    if (gate->phase != SC_PHASE_FIXED || !gate->rules.is_gated) {
+    if (gate->phase != SC_PHASE_FIXED || !gate->rules.is_gated)
         return false;
-    }
     gate->is_step_new = true; /* the rest of this step is no sign of quiet */
     enter_fallback(gate, SC_REASON_OOM);
     return true;
@@ -130,9 +124,8 @@ bool sc_gate_out_of_memory(sc_gate *gate)
 
 bool sc_gate_close_for_good(sc_gate *gate, sc_reason reason)
 {
-    if (gate->phase == SC_PHASE_OFF) {
+    if (gate->phase == SC_PHASE_OFF)
         return false;
-    }
     gate->phase = SC_PHASE_OFF;
     gate->reason = reason;
     return true;

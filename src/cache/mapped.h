@@ -38,9 +38,8 @@ static inline bool sc_mapped_is_packed(uint64_t bytes)
 /* What one request adds to the sum it belongs to. */
 static inline uint64_t sc_mapped_size(uint64_t bytes)
 {
-    if (bytes >= SC_MAPPED_MOST) {
+    if (bytes >= SC_MAPPED_MOST)
         return SC_MAPPED_MOST;
-    }
     return sc_mapped_round(bytes, sc_mapped_is_packed(bytes) ? SC_MAPPED_UNIT : SC_MAPPED_PAGE);
 }
 

@@ -22,12 +22,10 @@ void sc_peak_push(sc_peak *peak, uint64_t step, uint64_t bytes)
         peak->first = (peak->first + 1) % peak->window;
         peak->count--;
     }
-    if (peak->window == 1) {
+    if (peak->window == 1)
         return;
-    }
     while (peak->count > 0 &&
-           peak->steps[(peak->first + peak->count - 1) % peak->window].bytes <= bytes) {
+           peak->steps[(peak->first + peak->count - 1) % peak->window].bytes <= bytes)
         peak->count--;
-    }
     peak->steps[(peak->first + peak->count++) % peak->window] = (sc_peak_step){step, bytes};
 }

@@ -26,13 +26,11 @@ void *sc_pool_take(sc_pool *pool)
     if (!pool->unused) {
         char *chunk = malloc(sizeof(sc_pool_link) + CHUNK_RECORDS * pool->record_bytes);
 
-        if (!chunk) {
+        if (!chunk)
             return NULL;
-        }
         push(&pool->chunks, chunk);
-        for (size_t i = CHUNK_RECORDS; i-- > 0;) {
+        for (size_t i = CHUNK_RECORDS; i-- > 0;)
             push(&pool->unused, chunk + sizeof(sc_pool_link) + i * pool->record_bytes);
-        }
     }
     return memset(pop(&pool->unused), 0, pool->record_bytes);
 }
@@ -44,8 +42,7 @@ void sc_pool_give(sc_pool *pool, void *record)
 
 void sc_pool_release(sc_pool *pool)
 {
-    while (pool->chunks) {
+    while (pool->chunks)
         free(pop(&pool->chunks));
-    }
     pool->unused = NULL;
 }

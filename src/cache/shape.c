@@ -20,9 +20,8 @@ void sc_shapes_init(sc_shapes *shapes, uint64_t max_known, uint64_t max_age, uin
 
 void sc_shapes_release(sc_shapes *shapes)
 {
-    for (sc_shape *shape = shapes->newest; shape; shape = shape->older) {
+    for (sc_shape *shape = shapes->newest; shape; shape = shape->older)
         free(shape->slots);
-    }
     sc_map_release(&shapes->by_hash);
     sc_pool_release(&shapes->shape_pool);
     sc_pool_release(&shapes->buffer_pool);
@@ -40,9 +39,8 @@ sc_shape *sc_shapes_find(const sc_shapes *shapes, sc_context context, uint64_t b
 {
     sc_shape *shape = sc_map_find(&shapes->by_hash, hash(context, bytes));
 
-    while (shape && (shape->bytes != bytes || shape->context != context)) {
+    while (shape && (shape->bytes != bytes || shape->context != context))
         shape = shape->same_hash;
-    }
     return shape;
 }
 
@@ -52,9 +50,8 @@ static void link_newest(sc_shapes *shapes, sc_shape *shape)
     shape->older = shapes->newest;
     *(shapes->newest ? &shapes->newest->newer : &shapes->oldest) = shape;
     shapes->newest = shape;
-    if (!shapes->oldest_recent) {
+    if (!shapes->oldest_recent)
         shapes->oldest_recent = shape;
-    }
     shape->is_recent = true;
     shapes->recent += !shape->is_small;
 }
@@ -63,9 +60,8 @@ static void unlink_shape(sc_shapes *shapes, sc_shape *shape)
 {
     *(shape->newer ? &shape->newer->older : &shapes->newest) = shape->older;
     *(shape->older ? &shape->older->newer : &shapes->oldest) = shape->newer;
-    if (shapes->oldest_recent == shape) {
+    if (shapes->oldest_recent == shape)
         shapes->oldest_recent = shape->newer;
-    }
     shapes->recent -= shape->is_recent && !shape->is_small;
 }
 
@@ -75,9 +71,8 @@ sc_shape *sc_shapes_add(sc_shapes *shapes, sc_context context, uint64_t bytes, u
     uint64_t key = hash(context, bytes);
     sc_shape *shape = sc_pool_take(&shapes->shape_pool);
 
-    if (!shape) {
+    if (!shape)
         return NULL;
-    }
     *shape = (sc_shape){
         .context = context,
         .bytes = bytes,
@@ -107,9 +102,8 @@ sc_shape *sc_shapes_surplus(const sc_shapes *shapes, const sc_shape *keep)
 
     if (shapes->known > shapes->max_known && shapes->vacant > 0) {
         shape = shapes->oldest;
-        while (shape && (shape == keep || shape->of[SC_STATE_EMPTY] != shape->count)) {
+        while (shape && (shape == keep || shape->of[SC_STATE_EMPTY] != shape->count))
             shape = shape->newer;
-        }
     }
     return shape;
 }
@@ -120,9 +114,8 @@ static void unhash(sc_shapes *shapes, sc_shape *shape)
     sc_shape *first = sc_map_find(&shapes->by_hash, key);
 
     if (first != shape) {
-        while (first->same_hash != shape) {
+        while (first->same_hash != shape)
             first = first->same_hash;
-        }
         first->same_hash = shape->same_hash;
     } else if (shape->same_hash) {
         (void)sc_map_put(&shapes->by_hash, key, shape->same_hash); /* replaces: cannot fail */
@@ -135,9 +128,8 @@ void sc_shapes_forget(sc_shapes *shapes, sc_shape *shape)
 {
     unhash(shapes, shape);
     unlink_shape(shapes, shape);
-    for (uint32_t i = 0; i < shape->count; i++) {
+    for (uint32_t i = 0; i < shape->count; i++)
         sc_pool_give(&shapes->buffer_pool, shape->slots[i]);
-    }
     shapes->slots -= shape->count;
     free(shape->slots);
     sc_pool_give(&shapes->shape_pool, shape);
@@ -173,9 +165,8 @@ static bool make_room(sc_shape *shape)
     sc_bits idle, empty;
 
     _Static_assert(sizeof(sc_buffer *) == sizeof(uint64_t), "slots and words share a block");
-    if (!block) {
+    if (!block)
         return false;
-    }
     idle = (sc_bits){.words = block + size, .summary = block + size + words};
     empty = (sc_bits){.words = idle.summary + summary, .summary = idle.summary + summary + words};
     if (shape->size) {
@@ -199,16 +190,13 @@ sc_buffer *sc_shape_empty_slot(sc_shapes *shapes, sc_shape *shape)
 {
     sc_buffer *buffer;
 
-    if (shape->of[SC_STATE_EMPTY] > 0) {
+    if (shape->of[SC_STATE_EMPTY] > 0)
         return shape->slots[sc_bits_lowest(&shape->empty)];
-    }
-    if (shape->count == shape->size && !make_room(shape)) {
+    if (shape->count == shape->size && !make_room(shape))
         return NULL;
-    }
     buffer = sc_pool_take(&shapes->buffer_pool);
-    if (!buffer) {
+    if (!buffer)
         return NULL;
-    }
     buffer->shape = shape;
     buffer->slot = shape->count;
     buffer->rank = SC_RANK_NONE;
@@ -236,9 +224,8 @@ static void check_slots(const sc_shape *shape)
         SC_CHECK(sc_bits_has(&shape->empty, i) == (buffer->state == SC_STATE_EMPTY));
         of[buffer->state]++;
     }
-    for (int state = 0; state < SC_STATE_COUNT; state++) {
+    for (int state = 0; state < SC_STATE_COUNT; state++)
         SC_CHECK(of[state] == shape->of[state]);
-    }
     for (uint32_t i = 0; i < sc_bits_words(shape->size); i++) {
         SC_CHECK((shape->idle.words[i] != 0) ==
                  sc_bits_has(&(sc_bits){.words = shape->idle.summary}, i));

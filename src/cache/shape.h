@@ -119,9 +119,8 @@ void sc_shapes_age(sc_shapes *shapes, uint64_t step);
 
 static inline void sc_shapes_use(sc_shapes *shapes, sc_shape *shape, uint64_t step)
 {
-    if (shape->last_step != step) {
+    if (shape->last_step != step)
         sc_shapes_refresh(shapes, shape, step);
-    }
 }
 
 /* The lowest-numbered empty slot, numbering a new one if there is none. NULL: out of memory. */

@@ -3,9 +3,8 @@
 
 static void raise_to(uint64_t *most, uint64_t value)
 {
-    if (*most < value) {
+    if (*most < value)
         *most = value;
-    }
 }
 
 void sc_state_note_peaks(sc_cache *cache, sc_shape *shape)
@@ -25,9 +24,8 @@ void sc_state_move(sc_cache *cache, sc_buffer *buffer, sc_state to)
 void sc_state_note_free(sc_cache *cache, const sc_buffer *buffer)
 {
     cache->live_bytes -= buffer->shape->bytes;
-    if (cache->is_inferring) {
+    if (cache->is_inferring)
         sc_step_free(&cache->inference, cache->live_bytes);
-    }
 }
 
 void sc_state_drop(sc_cache *cache, sc_buffer *buffer)
@@ -44,16 +42,13 @@ void sc_state_forget(sc_cache *cache, sc_buffer *buffer)
 {
     sc_state state = (sc_state)buffer->state;
 
-    if (state == SC_STATE_EMPTY || state == SC_STATE_GONE) {
+    if (state == SC_STATE_EMPTY || state == SC_STATE_GONE)
         return;
-    }
-    if (!sc_state_is_idle(state)) {
+    if (!sc_state_is_idle(state))
         sc_state_note_free(cache, buffer);
-    }
     sc_state_drop(cache, buffer);
-    if (state == SC_STATE_RESERVED || state == SC_STATE_PARKING) {
+    if (state == SC_STATE_RESERVED || state == SC_STATE_PARKING)
         sc_state_move(cache, buffer, SC_STATE_GONE);
-    }
 }
 
 void sc_state_changed(sc_cache *cache, sc_phase from, const sc_shape *shape)
@@ -68,9 +63,8 @@ void sc_state_changed(sc_cache *cache, sc_phase from, const sc_shape *shape)
     sc_shape_row row;
 
     cache->fallbacks += change.to == SC_PHASE_FALLBACK;
-    if (!cache->observer.phase) {
+    if (!cache->observer.phase)
         return;
-    }
     if (change.to != SC_PHASE_FIXED) {
         change.idle_released = sc_mapped_total(sc_mapped_plus(cache->granted, cache->idle)) -
                                sc_mapped_total(cache->granted);

@@ -46,9 +46,8 @@ static inline bool sc_state_has_bytes(sc_state state)
 static inline __attribute__((always_inline)) sc_mapped *sc_state_sum(sc_cache *cache,
                                                                      sc_state state)
 {
-    if (state == SC_STATE_RESERVED) {
+    if (state == SC_STATE_RESERVED)
         return &cache->reserved;
-    }
     return sc_state_is_idle(state) ? &cache->idle : &cache->granted;
 }
 
@@ -59,12 +58,10 @@ sc_state_change(sc_cache *cache, sc_buffer *buffer, sc_state from, sc_state to)
     const sc_shape *shape = buffer->shape;
     sc_mapped *source = sc_state_sum(cache, from), *target = sc_state_sum(cache, to);
 
-    if (sc_state_has_bytes(from)) {
+    if (sc_state_has_bytes(from))
         *(shape->is_packed ? &source->packed : &source->own) -= shape->mapped;
-    }
-    if (sc_state_has_bytes(to)) {
+    if (sc_state_has_bytes(to))
         *(shape->is_packed ? &target->packed : &target->own) += shape->mapped;
-    }
     cache->idle_count += (uint32_t)sc_state_is_idle(to) - (uint32_t)sc_state_is_idle(from);
     cache->spoilt_count += (uint32_t)(to == SC_STATE_SPOILT) - (uint32_t)(from == SC_STATE_SPOILT);
     sc_shape_change_state(&cache->shapes, buffer, from, to);

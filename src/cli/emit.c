@@ -76,12 +76,11 @@ size_t sc_emit_quoted(char *out, size_t bytes, const char *word)
         sc_text_string(&text, word);
     } else {
         sc_text_char(&text, '\'');
-        for (; *word; word++) {
+        for (; *word; word++)
             if (*word == '\'')
                 sc_text_string(&text, "'\\''");
             else
                 sc_text_char(&text, *word);
-        }
         sc_text_char(&text, '\'');
     }
     sc_text_terminate(&text);

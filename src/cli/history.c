@@ -70,10 +70,9 @@ static sc_device *device_of(sc_history *history, uint64_t ordinal)
 {
     sc_device *device;
 
-    for (unsigned i = 0; i < history->device_count; i++) {
+    for (unsigned i = 0; i < history->device_count; i++)
         if (history->devices[i]->ordinal == ordinal)
             return history->devices[i];
-    }
     if (history->device_count == SC_DEVICES_MOST)
         return NULL;
     device = sc_need(sizeof *device);
@@ -157,12 +156,11 @@ static void read_settings(sc_history *history, const sc_line *line)
         sc_json_value part = {0};
         const char *value = NULL, *from = "";
 
-        while (sc_json_member(&json, &member) && sc_json_take(&json, &part)) {
+        while (sc_json_member(&json, &member) && sc_json_take(&json, &part))
             if (part.kind == SC_JSON_TEXT && !strcmp(member, "value"))
                 value = part.text;
             else if (part.kind == SC_JSON_TEXT && !strcmp(member, "from"))
                 from = part.text;
-        }
         if (value)
             config_add(&all, name, value,
                        strcmp(from, "default") != 0 &&
@@ -190,12 +188,11 @@ static void read_devices(sc_history *history, const sc_line *line)
         sc_json_value part = {0};
         sc_device *device;
 
-        while (sc_json_member(&json, &member) && sc_json_take(&json, &part)) {
+        while (sc_json_member(&json, &member) && sc_json_take(&json, &part))
             if (part.kind == SC_JSON_WHOLE && !strcmp(member, "dev"))
                 ordinal = part.whole;
             else if (part.kind == SC_JSON_WHOLE && !strcmp(member, "total"))
                 total = part.whole;
-        }
         device = device_of(history, ordinal);
         if (device)
             device->total = total;
@@ -247,10 +244,9 @@ static void on_phase(sc_device *device, const sc_line *line)
 
 static sc_sums *sums_of_phase(sc_device *device, const char *phase)
 {
-    for (unsigned i = 0; i < device->phase_count; i++) {
+    for (unsigned i = 0; i < device->phase_count; i++)
         if (!strncmp(device->phases[i].phase, phase, SC_WORD_BYTES - 1))
             return &device->phases[i].sums;
-    }
     if (device->phase_count == SC_PHASES_MOST)
         return NULL;
     copy_word(device->phases[device->phase_count].phase, phase);
@@ -480,10 +476,9 @@ void sc_history_delete(sc_history *history)
 
 bool sc_history_is_complete(const sc_history *history)
 {
-    for (unsigned i = 0; i < history->device_count; i++) {
+    for (unsigned i = 0; i < history->device_count; i++)
         if (!history->devices[i]->is_complete)
             return false;
-    }
     return history->device_count > 0;
 }
 

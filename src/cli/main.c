@@ -18,10 +18,9 @@ static void __attribute__((format(printf, 1, 0))) say(const char *format, va_lis
     size_t used = strlen(text);
 
     vsnprintf(text + used, sizeof text - used, format, arguments);
-    for (char *c = text; *c; c++) {
+    for (char *c = text; *c; c++)
         if ((unsigned char)*c < 0x20 || *c == 0x7f)
             *c = '?';
-    }
     fprintf(stderr, "%s\n", text);
 }
 
@@ -72,10 +71,9 @@ char *sc_need_copy(const char *text)
 
 static const sc_command *find(const char *name)
 {
-    for (int i = 0; i < COMMANDS; i++) {
+    for (int i = 0; i < COMMANDS; i++)
         if (!strcmp(commands[i]->name, name))
             return commands[i];
-    }
     return NULL;
 }
 
@@ -83,10 +81,9 @@ static int unknown(const char *name)
 {
     const sc_command *nearest = commands[0];
 
-    for (int i = 1; i < COMMANDS; i++) {
+    for (int i = 1; i < COMMANDS; i++)
         if (sc_text_distance(name, commands[i]->name) < sc_text_distance(name, nearest->name))
             nearest = commands[i];
-    }
     return sc_usage(NULL, "no command \"%.64s\"; the nearest is \"%s\"", name, nearest->name);
 }
 

@@ -117,10 +117,9 @@ static int field_of(const char *name)
 {
     size_t length = strlen(name);
 
-    for (int i = 0; i < SC_F_COUNT; i++) {
+    for (int i = 0; i < SC_F_COUNT; i++)
         if (fields[i].length == length && !memcmp(fields[i].name, name, length))
             return i;
-    }
     return -1;
 }
 
@@ -185,10 +184,9 @@ static bool parse(sc_reader *reader, char *text, size_t bytes)
 /* -1: an event we do not know. */
 static int event_of(const char *name)
 {
-    for (int i = 0; i < SC_EV_COUNT; i++) {
+    for (int i = 0; i < SC_EV_COUNT; i++)
         if (!strcmp(sc_event_name((sc_event)i), name))
             return i;
-    }
     return -1;
 }
 

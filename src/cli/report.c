@@ -31,19 +31,17 @@ static const struct {
 
 const char *sc_report_phase_meaning(const char *word)
 {
-    for (size_t i = 0; i < sizeof phases / sizeof *phases; i++) {
+    for (size_t i = 0; i < sizeof phases / sizeof *phases; i++)
         if (!strcmp(phases[i].word, word))
             return phases[i].meaning;
-    }
     return NULL;
 }
 
 const char *sc_report_reason_meaning(const char *word)
 {
-    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
         if (!strcmp(reasons[i].word, word))
             return reasons[i].meaning;
-    }
     return NULL;
 }
 
@@ -256,10 +254,9 @@ static int report(int count, char **arguments)
         return SC_EXIT_DONE;
     }
     status = parse(&request, count, arguments);
-    for (unsigned i = 0; !status && i < request.path_count; i++) {
+    for (unsigned i = 0; !status && i < request.path_count; i++)
         if (!add_path(&all, request.paths[i]))
             status = SC_EXIT_UNREADABLE;
-    }
     if (!status)
         status = read_and_tell(&request, &all);
     for (unsigned i = 0; i < all.count; i++)

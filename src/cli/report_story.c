@@ -180,10 +180,9 @@ static void put_phase(sc_text *text, const sc_device *device, unsigned index)
 {
     const char *phase = device->changes[index].to, *meaning = sc_report_phase_meaning(phase);
 
-    for (unsigned i = 0; i < index; i++) {
+    for (unsigned i = 0; i < index; i++)
         if (!strcmp(device->changes[i].to, phase))
             return;
-    }
     if (!meaning)
         return;
     sc_text_string(text, " From here on ");
@@ -268,10 +267,9 @@ static void label_group(const sc_report *report, char *const *phases, unsigned l
 
 static bool is_first_of_group(char *const *phases, unsigned lane)
 {
-    for (unsigned i = 0; i < lane; i++) {
+    for (unsigned i = 0; i < lane; i++)
         if (!strcmp(phases[i], phases[lane]))
             return false;
-    }
     return true;
 }
 

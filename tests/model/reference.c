@@ -36,11 +36,9 @@ bool ref_is_idle(const ref_block *block)
 
 ref_block *ref_find(reference *ref, sc_address address)
 {
-    for (unsigned i = 0; i < ref->block_top; i++) {
-        if (ref_is_held(&ref->blocks[i]) && ref->blocks[i].address == address) {
+    for (unsigned i = 0; i < ref->block_top; i++)
+        if (ref_is_held(&ref->blocks[i]) && ref->blocks[i].address == address)
             return &ref->blocks[i];
-        }
-    }
     return NULL;
 }
 
@@ -49,9 +47,8 @@ static ref_block *block_at(reference *ref, unsigned shape, unsigned slot)
     for (unsigned i = 0; i < ref->block_top; i++) {
         ref_block *block = &ref->blocks[i];
 
-        if (block->state != REF_NONE && block->shape == shape && block->slot == slot) {
+        if (block->state != REF_NONE && block->shape == shape && block->slot == slot)
             return block;
-        }
     }
     return NULL;
 }
@@ -60,9 +57,8 @@ static unsigned blocks_of(const reference *ref, unsigned shape, unsigned states)
 {
     unsigned count = 0;
 
-    for (unsigned i = 0; i < ref->block_top; i++) {
+    for (unsigned i = 0; i < ref->block_top; i++)
         count += ref->blocks[i].shape == shape && (states >> ref->blocks[i].state & 1);
-    }
     return count;
 }
 
@@ -71,18 +67,14 @@ static void forget_one_shape(reference *ref, unsigned keep)
 {
     unsigned known = 0, oldest = REF_SHAPES;
 
-    for (unsigned i = 0; i < REF_SHAPES; i++) {
+    for (unsigned i = 0; i < REF_SHAPES; i++)
         known += ref->shapes[i].is_known;
-    }
-    if (known <= 64 * ref->rules.gate.max_shapes) {
+    if (known <= 64 * ref->rules.gate.max_shapes)
         return;
-    }
-    for (unsigned i = 0; i < REF_SHAPES; i++) {
+    for (unsigned i = 0; i < REF_SHAPES; i++)
         if (ref->shapes[i].is_known && i != keep && blocks_of(ref, i, ~1u) == 0 &&
-            (oldest == REF_SHAPES || ref->shapes[i].stamp < ref->shapes[oldest].stamp)) {
+            (oldest == REF_SHAPES || ref->shapes[i].stamp < ref->shapes[oldest].stamp))
             oldest = i;
-        }
-    }
     if (oldest < REF_SHAPES) {
         ref->shapes[oldest] = (ref_shape){0};
         ref->forgotten++;
@@ -96,11 +88,10 @@ static unsigned shape_of(reference *ref, const sc_request *request, bool *is_new
 
     for (unsigned i = 0; i < REF_SHAPES; i++) {
         shape = &ref->shapes[i];
-        if (!shape->is_known) {
+        if (!shape->is_known)
             unused = i;
-        } else if (shape->context == request->context && shape->bytes == request->bytes) {
+        else if (shape->context == request->context && shape->bytes == request->bytes)
             found = i;
-        }
     }
     *is_new = found == REF_SHAPES;
     if (*is_new) {
@@ -132,18 +123,14 @@ static ref_block *reserve(reference *ref, unsigned s)
     ref_block *block = ref->blocks;
     unsigned slot = 0;
 
-    while (block->state != REF_NONE) {
+    while (block->state != REF_NONE)
         block++;
-    }
-    if (block == ref->blocks + ref->block_top && ++ref->block_top == REF_BLOCKS) {
+    if (block == ref->blocks + ref->block_top && ++ref->block_top == REF_BLOCKS)
         abort();
-    }
-    while (block_at(ref, s, slot)) {
+    while (block_at(ref, s, slot))
         slot++;
-    }
-    if (slot == shape->slot_count) {
+    if (slot == shape->slot_count)
         shape->slots[shape->slot_count++] = (ref_slot){0};
-    }
     *block = (ref_block){.state = REF_RESERVED, .shape = s, .slot = slot};
     ref_enter(ref, &shape->slots[slot]);
     shape->slots[slot].uses++;
@@ -156,9 +143,8 @@ sc_answer ref_request(reference *ref, sc_request request, ref_block **out)
     bool is_new, is_eligible;
     unsigned s;
 
-    if (ref->is_inferring && sc_step_request(&ref->inference, ref_exact_live(ref), request.bytes)) {
+    if (ref->is_inferring && sc_step_request(&ref->inference, ref_exact_live(ref), request.bytes))
         ref_end_step(ref);
-    }
     s = shape_of(ref, &request, &is_new);
     shape = &ref->shapes[s];
     ref->tally.requests++;
@@ -189,9 +175,8 @@ sc_answer ref_request(reference *ref, sc_request request, ref_block **out)
         uint64_t mapped = ref_mapped(request.bytes);
 
         mapped = mapped < 2 * MIB ? 2 * MIB : mapped;
-        if (ref_is_real_miss(ref, shape) && mapped > ref->miss[0]) {
+        if (ref_is_real_miss(ref, shape) && mapped > ref->miss[0])
             ref->miss[0] = mapped;
-        }
         shape->misses++;
         ref->tally.misses++;
     } else {
@@ -204,13 +189,11 @@ static void forget_block(reference *ref, ref_block *block)
 {
     ref_state was = block->state;
 
-    if (was == REF_NONE || was == REF_GONE) {
+    if (was == REF_NONE || was == REF_GONE)
         return;
-    }
     block->state = was == REF_RESERVED || was == REF_PARKING ? REF_GONE : REF_NONE;
-    if (was != REF_IDLE && was != REF_SPOILT && ref->is_inferring) {
+    if (was != REF_IDLE && was != REF_SPOILT && ref->is_inferring)
         sc_step_free(&ref->inference, ref_exact_live(ref));
-    }
 }
 
 bool ref_allocated(reference *ref, ref_block *block, sc_address address)
@@ -218,9 +201,8 @@ bool ref_allocated(reference *ref, ref_block *block, sc_address address)
     ref_block *former = ref_find(ref, address);
 
     ref->tally.driver_allocs++;
-    if (former) {
+    if (former)
         forget_block(ref, former);
-    }
     if (block->state == REF_GONE) {
         block->state = REF_NONE;
     } else {
@@ -241,9 +223,8 @@ static void real_free(reference *ref, ref_block *block)
 {
     block->state = REF_NONE;
     ref->tally.driver_frees++;
-    if (ref->is_inferring) {
+    if (ref->is_inferring)
         sc_step_free(&ref->inference, ref_exact_live(ref));
-    }
 }
 
 sc_free_answer ref_free(reference *ref, sc_address address, bool is_passing, ref_block **out)
@@ -251,12 +232,10 @@ sc_free_answer ref_free(reference *ref, sc_address address, bool is_passing, ref
     ref_block *block = ref_find(ref, address);
 
     *out = NULL;
-    if (!block) {
+    if (!block)
         return SC_FREE_UNKNOWN;
-    }
-    if (block->state != REF_LIVE) {
+    if (block->state != REF_LIVE)
         return SC_FREE_TWICE;
-    }
     if (is_passing || block->is_exported || ref->rules.is_observing ||
         ref->phase != SC_PHASE_FIXED) {
         real_free(ref, block);
@@ -278,9 +257,8 @@ bool ref_park(reference *ref, ref_block *block)
         return false;
     }
     block->state = REF_IDLE;
-    if (ref->is_inferring) {
+    if (ref->is_inferring)
         sc_step_free(&ref->inference, ref_exact_live(ref));
-    }
     return true;
 }
 
@@ -300,17 +278,14 @@ const char *ref_take(reference *ref, sc_take why, sc_address address)
     bool is_spoilt = ref_count_in(ref, 1 << REF_SPOILT) > 0 && why != SC_TAKE_ROOM;
     const char *wrong = NULL;
 
-    if (!block || !ref_is_idle(block)) {
+    if (!block || !ref_is_idle(block))
         return "it is not idle";
-    }
-    if (!ref_wants(ref, why)) {
+    if (!ref_wants(ref, why))
         return "nothing need go";
-    }
-    if (is_spoilt) {
+    if (is_spoilt)
         wrong = block->state == REF_SPOILT ? NULL : "what was exported goes first";
-    } else {
+    else
         wrong = ref_judge(ref, block);
-    }
     if (why == SC_TAKE_ROOM ||
         (why == SC_TAKE_DUE && ref->phase == SC_PHASE_FIXED && block->state == REF_IDLE)) {
         uint64_t live = ref_mapped_of(ref, REF_WANTED_STATES, false);
@@ -318,9 +293,8 @@ const char *ref_take(reference *ref, sc_take why, sc_address address)
         ref->tally.evicted++;
         ref->shapes[block->shape].evicted++;
         if (why == SC_TAKE_DUE && ref_mapped_of(ref, REF_WANTED_STATES | REF_IDLE_STATES, false) <=
-                                      ref_ceiling(ref, live)) {
+                                      ref_ceiling(ref, live))
             ref_cede(ref, &ref->shapes[block->shape]);
-        }
     }
     block->state = REF_NONE;
     ref->taken[ref->taken_count++] = ref->shapes[block->shape].bytes;
@@ -329,20 +303,17 @@ const char *ref_take(reference *ref, sc_take why, sc_address address)
 
 void ref_took(reference *ref)
 {
-    for (int i = 0; ref->taken_count > 0; i++) {
-        if (ref->going[i] == 0) {
+    for (int i = 0; ref->taken_count > 0; i++)
+        if (ref->going[i] == 0)
             ref->going[i] = ref->taken[--ref->taken_count];
-        }
-    }
 }
 
 void ref_gone(reference *ref, uint64_t bytes)
 {
     int i = 0;
 
-    while (ref->going[i] != bytes) {
+    while (ref->going[i] != bytes)
         i++;
-    }
     ref->going[i] = 0;
     ref->tally.driver_frees++;
 }
@@ -350,12 +321,10 @@ void ref_gone(reference *ref, uint64_t bytes)
 bool ref_out_of_memory(reference *ref)
 {
     ref->ooms++;
-    if (ref_count_in(ref, REF_IDLE_STATES) == 0 || !ref->rules.gate.is_gated) {
+    if (ref_count_in(ref, REF_IDLE_STATES) == 0 || !ref->rules.gate.is_gated)
         return false;
-    }
-    if (ref_closes(ref, SC_REASON_OOM)) {
+    if (ref_closes(ref, SC_REASON_OOM))
         ref->steps[ref->step].is_new = true;
-    }
     return true;
 }
 
@@ -382,9 +351,8 @@ void ref_forget(reference *ref, sc_address address)
 {
     ref_block *block = ref_find(ref, address);
 
-    if (block) {
+    if (block)
         forget_block(ref, block);
-    }
 }
 
 void ref_forget_context(reference *ref, sc_context context)
@@ -399,20 +367,17 @@ void ref_forget_context(reference *ref, sc_context context)
             const ref_shape *shape = &ref->shapes[s];
 
             if (shape->is_known && shape->stamp < below && shape->context == context &&
-                (latest == REF_SHAPES || shape->stamp > ref->shapes[latest].stamp)) {
+                (latest == REF_SHAPES || shape->stamp > ref->shapes[latest].stamp))
                 latest = s;
-            }
         }
-        if (latest == REF_SHAPES) {
+        if (latest == REF_SHAPES)
             return;
-        }
         below = ref->shapes[latest].stamp;
         for (unsigned slot = 0; slot < ref->shapes[latest].slot_count; slot++) {
             ref_block *block = block_at(ref, latest, slot);
 
-            if (block) {
+            if (block)
                 forget_block(ref, block);
-            }
         }
     }
 }
@@ -430,11 +395,9 @@ void ref_totals(const reference *ref, sc_cache_totals *totals)
         .ooms = ref->ooms,
     };
     totals->idle = ref_mapped_of(ref, REF_GRANTED_STATES | REF_IDLE_STATES, true) - totals->live;
-    for (int i = 0; i < SC_PHASE_COUNT; i++) {
+    for (int i = 0; i < SC_PHASE_COUNT; i++)
         totals->steps_in[i] = ref->steps_in[i];
-    }
-    for (int i = 0; i < REF_SHAPES; i++) {
+    for (int i = 0; i < REF_SHAPES; i++)
         totals->shapes += ref->shapes[i].is_known;
-    }
     ref_add_tally(&totals->all, &ref->tally);
 }

@@ -26,13 +26,11 @@ uint64_t ref_mapped_of(const reference *ref, unsigned states, bool with_going)
     for (unsigned i = 0; i < ref->block_top; i++) {
         uint64_t bytes = ref->shapes[ref->blocks[i].shape].bytes;
 
-        if (states >> ref->blocks[i].state & 1) {
+        if (states >> ref->blocks[i].state & 1)
             *(bytes < MIB ? &small : &large) += ref_mapped(bytes);
-        }
     }
-    for (int i = 0; with_going && i < REF_GOING; i++) {
+    for (int i = 0; with_going && i < REF_GOING; i++)
         *(ref->going[i] < MIB ? &small : &large) += ref_mapped(ref->going[i]);
-    }
     return pages(small, large);
 }
 
@@ -40,11 +38,9 @@ uint64_t ref_exact_live(const reference *ref)
 {
     uint64_t sum = 0;
 
-    for (unsigned i = 0; i < ref->block_top; i++) {
-        if (REF_WANTED_STATES >> ref->blocks[i].state & 1) {
+    for (unsigned i = 0; i < ref->block_top; i++)
+        if (REF_WANTED_STATES >> ref->blocks[i].state & 1)
             sum += ref->shapes[ref->blocks[i].shape].bytes;
-        }
-    }
     return sum;
 }
 
@@ -83,9 +79,8 @@ unsigned ref_count_in(const reference *ref, unsigned states)
 {
     unsigned count = 0;
 
-    for (unsigned i = 0; i < ref->block_top; i++) {
+    for (unsigned i = 0; i < ref->block_top; i++)
         count += states >> ref->blocks[i].state & 1;
-    }
     return count;
 }
 
@@ -94,14 +89,11 @@ void ref_cede(reference *ref, const ref_shape *shape)
 {
     unsigned kept = 0;
 
-    for (unsigned i = 0; i < ref->ceded_count; i++) {
-        if (ref->ceded[i].shape != shape->id || ref->ceded[i].step == ref->step) {
+    for (unsigned i = 0; i < ref->ceded_count; i++)
+        if (ref->ceded[i].shape != shape->id || ref->ceded[i].step == ref->step)
             ref->ceded[kept++] = ref->ceded[i];
-        }
-    }
-    if (kept == REF_CEDED) {
+    if (kept == REF_CEDED)
         abort(); /* the test is to be smaller */
-    }
     ref->ceded[kept] = (ref_ceded){shape->id, ref->step, ref_mapped(shape->bytes)};
     ref->ceded_count = kept + 1;
 }
@@ -110,11 +102,9 @@ void ref_forget_ceded(reference *ref)
 {
     unsigned kept = 0;
 
-    for (unsigned i = 0; i < ref->ceded_count; i++) {
-        if (ref->ceded[i].step + 1 >= ref->step) {
+    for (unsigned i = 0; i < ref->ceded_count; i++)
+        if (ref->ceded[i].step + 1 >= ref->step)
             ref->ceded[kept++] = ref->ceded[i];
-        }
-    }
     ref->ceded_count = kept;
 }
 
@@ -130,9 +120,8 @@ bool ref_is_real_miss(reference *ref, const ref_shape *shape)
             break;
         }
     }
-    for (unsigned i = 0; i < ref->ceded_count; i++) {
+    for (unsigned i = 0; i < ref->ceded_count; i++)
         held += ref->ceded[i].mapped;
-    }
     return held > ref_ceiling(ref, live);
 }
 
@@ -141,19 +130,16 @@ bool ref_wants(const reference *ref, sc_take why)
     uint64_t live = ref_mapped_of(ref, REF_WANTED_STATES, false), peak = peak_of_late(ref), extra,
              most;
 
-    if (ref_count_in(ref, REF_IDLE_STATES) == 0) {
+    if (ref_count_in(ref, REF_IDLE_STATES) == 0)
         return false;
-    }
-    if (why == SC_TAKE_ALL) {
+    if (why == SC_TAKE_ALL)
         return true;
-    }
     if (why == SC_TAKE_ROOM) {
         return ref->rules.gate.is_gated && ref_mapped_of(ref, REF_WANTED_STATES | REF_IDLE_STATES,
                                                          true) > ref_ceiling(ref, live);
     }
-    if (ref->phase != SC_PHASE_FIXED || ref_count_in(ref, 1 << REF_SPOILT) > 0) {
+    if (ref->phase != SC_PHASE_FIXED || ref_count_in(ref, 1 << REF_SPOILT) > 0)
         return true;
-    }
     extra = ref->miss[0] > ref->miss[1] ? ref->miss[0] : ref->miss[1];
     most = 4 * ((peak > live ? peak : live) * ref->rules.overhead_percent / 100);
     extra = extra < most ? extra : most;
@@ -178,15 +164,12 @@ bool ref_closes(reference *ref, sc_reason reason)
 {
     uint64_t lasted = 0;
 
-    if (ref->phase != SC_PHASE_FIXED || !ref->rules.gate.is_gated) {
+    if (ref->phase != SC_PHASE_FIXED || !ref->rules.gate.is_gated)
         return false;
-    }
-    for (uint64_t i = ref->opened; i < ref->step; i++) {
+    for (uint64_t i = ref->opened; i < ref->step; i++)
         lasted += ref->steps[i].requests > 0;
-    }
-    if (lasted >= 4 * ref->last_quiet) {
+    if (lasted >= 4 * ref->last_quiet)
         ref->wanted = ref->rules.gate.rearm;
-    }
     ref->phase = SC_PHASE_FALLBACK;
     ref->reason = reason;
     ref->closed = ref->step;
@@ -203,9 +186,8 @@ static uint64_t quiet_steps(const reference *ref)
 
     for (uint64_t i = ref->step; i > ref->closed; i--) {
         if (ref->steps[i - 1].requests > 0) {
-            if (ref->steps[i - 1].is_new) {
+            if (ref->steps[i - 1].is_new)
                 break;
-            }
             count++;
         }
     }
@@ -220,9 +202,8 @@ static bool is_thrashing(const reference *ref)
         const ref_past_step *past = &ref->steps[i - 1];
 
         if (past->requests > 0) {
-            if (2 * past->evictions <= past->requests) {
+            if (2 * past->evictions <= past->requests)
                 return false;
-            }
             count++;
         }
     }
@@ -235,21 +216,18 @@ static void judge_step(reference *ref, uint64_t width)
     bool is_first = ref->phase == SC_PHASE_WARMUP;
 
     if (!ref->rules.gate.is_gated || ref->phase == SC_PHASE_OFF ||
-        ref->steps[ref->step - 1].requests == 0) {
+        ref->steps[ref->step - 1].requests == 0)
         return;
-    }
     if (ref->phase == SC_PHASE_FIXED) {
-        if (width > ref->rules.gate.max_shapes) {
+        if (width > ref->rules.gate.max_shapes)
             (void)ref_closes(ref, SC_REASON_TOO_MANY_SHAPES);
-        } else if (is_thrashing(ref)) {
+        else if (is_thrashing(ref))
             (void)ref_closes(ref, SC_REASON_THRASH);
-        }
         return;
     }
     if (ref->steps[ref->step - 1].is_new || quiet_steps(ref) < ref->wanted ||
-        width > ref->rules.gate.max_shapes || (!is_first && ref->rules.gate.rearm == 0)) {
+        width > ref->rules.gate.max_shapes || (!is_first && ref->rules.gate.rearm == 0))
         return;
-    }
     ref->phase = SC_PHASE_FIXED;
     ref->reason = is_first ? SC_REASON_SET_FIXED : SC_REASON_REARM;
     ref->last_quiet = ref->wanted;
@@ -276,9 +254,8 @@ void ref_end_step(reference *ref)
     ref_past_step *past = &ref->steps[ref->step];
     uint64_t width = set_size(ref);
 
-    if (ref->step + 1 == REF_STEPS) {
+    if (ref->step + 1 == REF_STEPS)
         abort(); /* the test is to be shorter */
-    }
     past->peak = ref->tally.live_peak;
     past->requests = ref->tally.requests;
     past->evictions = ref->tally.evicted;

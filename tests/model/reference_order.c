@@ -8,9 +8,8 @@ static bool is_filled(const reference *ref, unsigned shape, unsigned slot)
     for (unsigned i = 0; i < ref->block_top; i++) {
         const ref_block *block = &ref->blocks[i];
 
-        if (block->state != REF_NONE && block->shape == shape && block->slot == slot) {
+        if (block->state != REF_NONE && block->shape == shape && block->slot == slot)
             return true;
-        }
     }
     return false;
 }
@@ -41,9 +40,8 @@ static void make_order(reference *ref)
 
 void ref_enter(reference *ref, ref_slot *slot)
 {
-    if (!slot->is_ranked && slot->entry == 0) {
+    if (!slot->is_ranked && slot->entry == 0)
         slot->entry = ++ref->next_entry;
-    }
 }
 
 /* Whether `other` ought to have gone before `victim`. */
@@ -54,29 +52,24 @@ static bool is_before(const reference *ref, const ref_block *other, const ref_bl
     double of_other = sqrt(x->rate) / (double)ref_mapped(a->bytes);
     double of_victim = sqrt(y->rate) / (double)ref_mapped(b->bytes);
 
-    if (!x->is_ranked || !y->is_ranked) {
+    if (!x->is_ranked || !y->is_ranked)
         return !y->is_ranked && (x->is_ranked || x->entry < y->entry);
-    }
-    if (x->rate == 0 && y->rate == 0 && ref_mapped(a->bytes) != ref_mapped(b->bytes)) {
+    if (x->rate == 0 && y->rate == 0 && ref_mapped(a->bytes) != ref_mapped(b->bytes))
         return ref_mapped(a->bytes) > ref_mapped(b->bytes);
-    }
-    if (x->history == y->history && ref_mapped(a->bytes) == ref_mapped(b->bytes)) {
+    if (x->history == y->history && ref_mapped(a->bytes) == ref_mapped(b->bytes))
         return other->slot > victim->slot || (other->slot == victim->slot && a->id < b->id);
-    }
     return of_other < of_victim * (1 - 1e-9);
 }
 
 const char *ref_judge(reference *ref, const ref_block *victim)
 {
-    if (ref->order_made != ref->step + 1) {
+    if (ref->order_made != ref->step + 1)
         make_order(ref);
-    }
     for (unsigned i = 0; i < ref->block_top; i++) {
         const ref_block *block = &ref->blocks[i];
 
-        if (block != victim && ref_is_idle(block) && is_before(ref, block, victim)) {
+        if (block != victim && ref_is_idle(block) && is_before(ref, block, victim))
             return "another one is of less value";
-        }
     }
     return NULL;
 }

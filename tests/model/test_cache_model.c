@@ -94,9 +94,8 @@ static sc_address driver_alloc(world *w, sc_context context)
 {
     unsigned i = (unsigned)below(w, ADDRESSES);
 
-    while (w->cells[i].is_allocated) {
+    while (w->cells[i].is_allocated)
         i = (i + 1) % ADDRESSES;
-    }
     MUST(!ref_find(w->ref, address_of(i)));
     w->cells[i] = (cell){.is_allocated = true, .context = context};
     return address_of(i);
@@ -130,9 +129,8 @@ static sc_address any_of_program(world *w)
 {
     unsigned i = (unsigned)below(w, ADDRESSES);
 
-    while (!w->cells[i].is_programs) {
+    while (!w->cells[i].is_programs)
         i = (i + 1) % ADDRESSES;
-    }
     return address_of(i);
 }
 
@@ -144,9 +142,8 @@ static sc_address any_held(world *w)
     for (unsigned i = 0; i < w->ref->block_top; i++) {
         const ref_block *block = &w->ref->blocks[(first + i) % w->ref->block_top];
 
-        if (ref_is_held(block)) {
+        if (ref_is_held(block))
             return block->address;
-        }
     }
     return 0;
 }
@@ -177,16 +174,14 @@ static void give_back(world *w, sc_take why)
         }
         MUST(victims.count == 64 || !ref_wants(w->ref, why));
         ref_took(w->ref);
-        if (victims.count == 0) {
+        if (victims.count == 0)
             return;
-        }
         finish_going(w);
         w->going = victims;
-        if (!one_in(w, 8)) {
+        if (!one_in(w, 8))
             finish_going(w);
-        } else if (why == SC_TAKE_ROOM) {
+        else if (why == SC_TAKE_ROOM)
             return; /* another thread's frees take long */
-        }
     }
 }
 
@@ -196,9 +191,8 @@ static sc_request next_request(world *w)
 {
     sc_request request = w->palette[below(w, one_in(w, 3) ? PALETTE : PALETTE / 2)];
 
-    if (w->novelty && one_in(w, w->novelty)) {
+    if (w->novelty && one_in(w, w->novelty))
         request.bytes += 1 + below(w, 40);
-    }
     request.is_passing = w->is_passing;
     return request;
 }
@@ -208,9 +202,8 @@ static void finish_allocation(world *w, pending_allocation pending)
     sc_address address;
     bool has_failed = one_in(w, 25);
 
-    if (!pending.request.is_passing) {
+    if (!pending.request.is_passing)
         give_back(w, SC_TAKE_ROOM);
-    }
     if (has_failed && one_in(w, 100)) {
         bool retry = sc_cache_out_of_memory(w->cache);
 
@@ -234,11 +227,10 @@ static void finish_allocation(world *w, pending_allocation pending)
     }
     MUST_EQUAL(sc_cache_allocated(w->cache, pending.buffer, address, 1),
                ref_allocated(w->ref, pending.block, address));
-    if (pending.block->state == REF_NONE) {
+    if (pending.block->state == REF_NONE)
         *cell_of(w, address) = (cell){0}; /* its context has ended meanwhile */
-    } else {
+    else
         program_gets(w, address);
-    }
 }
 
 static void request(world *w)
@@ -315,23 +307,20 @@ static void free_at(world *w, sc_address address, sc_free_answer expected)
         return;
     }
     program_loses(w, address);
-    if (answer == SC_FREE_RELEASE) {
+    if (answer == SC_FREE_RELEASE)
         driver_free(w, address);
-    } else if (w->park_count < PENDING && one_in(w, 5)) {
+    else if (w->park_count < PENDING && one_in(w, 5))
         w->parks[w->park_count++] = (pending_park){buffer, block, address};
-    } else {
+    else
         finish_park(w, (pending_park){buffer, block, address});
-    }
-    if (!w->is_passing && !one_in(w, 10)) {
+    if (!w->is_passing && !one_in(w, 10))
         give_back(w, SC_TAKE_DUE);
-    }
 }
 
 static void free_one(world *w)
 {
-    if (w->programs > 0) {
+    if (w->programs > 0)
         free_at(w, any_of_program(w), SC_FREE_PARK);
-    }
 }
 
 static void free_wrongly(world *w)
@@ -340,12 +329,10 @@ static void free_wrongly(world *w)
     const ref_block *block = held ? ref_find(w->ref, held) : NULL;
 
     free_at(w, address_of(ADDRESSES) + below(w, 1000), SC_FREE_UNKNOWN);
-    if (block && block->state != REF_LIVE) {
+    if (block && block->state != REF_LIVE)
         free_at(w, held, SC_FREE_TWICE);
-    }
-    if (held) {
+    if (held)
         free_at(w, held + 1, SC_FREE_UNKNOWN);
-    }
 }
 
 static void lose_one(world *w) /* freed by another door */
@@ -390,9 +377,8 @@ static void end_a_step(world *w)
     if (!w->ref->is_inferring || one_in(w, 400)) {
         sc_cache_step_end(w->cache);
         ref_step_end(w->ref);
-        if (one_in(w, 2)) {
+        if (one_in(w, 2))
             give_back(w, SC_TAKE_DUE);
-        }
     }
 }
 
@@ -407,9 +393,8 @@ static void operate(world *w)
     uint64_t kind = below(w, 10000);
 
     if (kind < 4300) {
-        if (w->programs < 30 + below(w, 30)) {
+        if (w->programs < 30 + below(w, 30))
             request(w);
-        }
     } else if (kind < 8500) {
         free_one(w);
     } else if (kind < 8900) {
@@ -463,23 +448,20 @@ static void compare_totals(world *w)
     SAME(all.evicted);
     SAME(all.live_peak);
     SAME(all.held_peak);
-    for (int i = 0; i < SC_PHASE_COUNT; i++) {
+    for (int i = 0; i < SC_PHASE_COUNT; i++)
         SAME(steps_in[i]);
-    }
     MUST_EQUAL(sc_cache_tally(w->cache)->live_peak, w->ref->tally.live_peak);
     MUST_EQUAL(sc_cache_tally(w->cache)->evicted, w->ref->tally.evicted);
     MUST_EQUAL(w->rows, ref.step);
     MUST_EQUAL(w->changes, w->ref->changes);
-    if (w->changes > 1) {
+    if (w->changes > 1)
         MUST_EQUAL(w->last_reason, w->ref->reason);
-    }
 }
 
 static void compare_wants(world *w)
 {
-    for (sc_take why = SC_TAKE_ROOM; why <= SC_TAKE_ALL; why++) {
+    for (sc_take why = SC_TAKE_ROOM; why <= SC_TAKE_ALL; why++)
         MUST_EQUAL(sc_cache_wants(w->cache, why), ref_wants(w->ref, why));
-    }
 }
 
 static void compare_shape(void *self, const sc_shape_row *row)
@@ -488,9 +470,8 @@ static void compare_shape(void *self, const sc_shape_row *row)
     const ref_shape *shape = w->ref->shapes;
     uint64_t live = 0, idle = 0;
 
-    while (!shape->is_known || shape->id != row->id) {
+    while (!shape->is_known || shape->id != row->id)
         shape++;
-    }
     for (unsigned i = 0; i < w->ref->block_top; i++) {
         const ref_block *block = &w->ref->blocks[i];
 
@@ -536,9 +517,8 @@ static void make_palette(world *w)
     for (int i = 0; i < PALETTE; i++) {
         uint64_t bytes = 1 + below(w, 12 * MIB);
 
-        if (one_in(w, 3)) {
+        if (one_in(w, 3))
             bytes = 1 + below(w, one_in(w, 2) ? 4096 : MIB - 1);
-        }
         w->palette[i] = (sc_request){.context = 1 + below(w, 2), .bytes = bytes};
     }
 }
@@ -546,9 +526,8 @@ static void make_palette(world *w)
 /* Mostly none, so that sets become fixed; now and then one; once a scene a burst of them. */
 static uint64_t novelty_of_next_period(world *w)
 {
-    if (operation == 3 * PERIOD) {
+    if (operation == 3 * PERIOD)
         return 4;
-    }
     return one_in(w, 3) ? 1500 : 0;
 }
 
@@ -563,9 +542,8 @@ static void play(const sc_cache_rules *rules, sc_random random, sc_cache_totals 
     MUST(w.cache && w.ref);
     make_palette(&w);
     for (operation = 0; operation < OPERATIONS; operation++) {
-        if (operation % PERIOD == 0) {
+        if (operation % PERIOD == 0)
             w.novelty = novelty_of_next_period(&w);
-        }
         if (operation == OPERATIONS - 1000 && one_in(&w, 2)) {
             sc_cache_close(w.cache, SC_REASON_USER);
             ref_close(w.ref, SC_REASON_USER);
@@ -574,9 +552,8 @@ static void play(const sc_cache_rules *rules, sc_random random, sc_cache_totals 
         sc_cache_check(w.cache);
         compare_totals(&w);
         compare_wants(&w);
-        if (operation % 64 == 0) {
+        if (operation % 64 == 0)
             sc_cache_each_shape(w.cache, false, compare_shape, &w);
-        }
     }
     sc_cache_read_totals(w.cache, totals);
     sc_cache_delete(w.cache);

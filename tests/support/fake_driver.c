@@ -79,10 +79,9 @@ static context_record *current(void)
 /* A dead block of this size, else a new one. */
 static block *find_room(uint64_t bytes)
 {
-    for (unsigned i = fake.block_count; i-- > 0;) {
+    for (unsigned i = fake.block_count; i-- > 0;)
         if (!fake.blocks[i].is_live && fake.blocks[i].bytes == bytes)
             return &fake.blocks[i];
-    }
     if (fake.block_count == BLOCKS)
         return NULL;
     block *fresh = &fake.blocks[fake.block_count++];
@@ -121,10 +120,9 @@ static int mem_alloc(sc_address *address, size_t bytes)
 
 static block *find_live(sc_address address)
 {
-    for (unsigned i = 0; i < fake.block_count; i++) {
+    for (unsigned i = 0; i < fake.block_count; i++)
         if (fake.blocks[i].is_live && fake.blocks[i].address == address)
             return &fake.blocks[i];
-    }
     return NULL;
 }
 
@@ -310,10 +308,9 @@ sc_context fake_get_current(void)
 void fake_end_context(sc_context context)
 {
     take();
-    for (unsigned i = 0; i < fake.block_count; i++) {
+    for (unsigned i = 0; i < fake.block_count; i++)
         if (fake.blocks[i].is_live && fake.blocks[i].context == context)
             kill_block(&fake.blocks[i]);
-    }
     fake.contexts[context - 1].is_alive = false;
     give();
 }

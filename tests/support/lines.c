@@ -22,10 +22,9 @@ static const char *skip_string(const char *at)
             continue;
         at++;
         if (*at == 'u') {
-            for (int i = 0; i < 4; i++) {
+            for (int i = 0; i < 4; i++)
                 if (!isxdigit((unsigned char)*++at))
                     return NULL;
-            }
         } else if (!*at || !strchr("\"\\/bfnrt", *at)) {
             return NULL;
         }
@@ -135,10 +134,9 @@ size_t lines_count(const lines *all, const char *ev)
 
 const char *lines_of(const lines *all, const char *ev, size_t i)
 {
-    for (size_t at = 0; at < all->count; at++) {
+    for (size_t at = 0; at < all->count; at++)
         if (is_kind(all->line[at], ev) && i-- == 0)
             return all->line[at];
-    }
     return NULL;
 }
 

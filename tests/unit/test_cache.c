@@ -81,9 +81,8 @@ static void give_back(fixture *f, sc_take why)
 
     for (;;) {
         sc_cache_take(f->cache, why, &victims);
-        if (victims.count == 0) {
+        if (victims.count == 0)
             break;
-        }
         f->frees += victims.count;
         f->frees_in_allocations += why == SC_TAKE_ROOM ? victims.count : 0;
         sc_cache_gone(f->cache, &victims);
@@ -98,14 +97,11 @@ static void check_cap(const fixture *f)
     uint64_t peak = sc_cache_tally(f->cache)->live_peak, most;
 
     sc_cache_check(f->cache);
-    if (!f->rules.gate.is_gated) {
+    if (!f->rules.gate.is_gated)
         return;
-    }
-    for (unsigned i = 0; i < f->row_count; i++) {
-        if (f->row_count - i < f->rules.max_age && f->peaks[i] > peak) {
+    for (unsigned i = 0; i < f->row_count; i++)
+        if (f->row_count - i < f->rules.max_age && f->peaks[i] > peak)
             peak = f->peaks[i];
-        }
-    }
     most = peak + peak * f->rules.overhead_percent / 100;
     most = most < f->rules.limit ? most : f->rules.limit;
     ck_assert_uint_le(now.live + now.idle, now.live > most ? now.live : most);
@@ -139,9 +135,8 @@ static sc_free_answer put(fixture *f, sc_address address)
     sc_buffer *buffer;
     sc_free_answer answer = sc_cache_free(f->cache, address, false, &buffer);
 
-    if (answer == SC_FREE_PARK && !sc_cache_park(f->cache, buffer)) {
+    if (answer == SC_FREE_PARK && !sc_cache_park(f->cache, buffer))
         f->frees++;
-    }
     f->frees += answer == SC_FREE_RELEASE;
     give_back(f, SC_TAKE_DUE);
     check_cap(f);
@@ -155,13 +150,11 @@ static void step(fixture *f, uint64_t bytes, unsigned count, sc_address *address
 
     for (unsigned i = 0; i < count; i++) {
         mine[i] = get(f, bytes);
-        if (addresses) {
+        if (addresses)
             addresses[i] = mine[i];
-        }
     }
-    for (unsigned i = 0; i < count; i++) {
+    for (unsigned i = 0; i < count; i++)
         (void)put(f, mine[i]);
-    }
     sc_cache_step_end(f->cache);
     give_back(f, SC_TAKE_DUE);
     check_cap(f);
@@ -295,9 +288,8 @@ START_TEST(a_known_shape_whose_buffers_have_gone_is_a_miss_not_a_new_shape)
 
     reach_fixed(&f);
     give_back(&f, SC_TAKE_ALL);
-    for (int i = 0; i < 50; i++) {
+    for (int i = 0; i < 50; i++)
         sc_cache_step_end(f.cache);
-    }
     ck_assert_int_eq(ask(&f, (sc_request){.context = 1, .bytes = 4 * MIB}, &address), SC_ALLOCATE);
     ck_assert_uint_eq(sc_cache_tally(f.cache)->misses, 1);
     ck_assert_int_eq(totals_of(&f).phase, SC_PHASE_FIXED);
@@ -428,11 +420,10 @@ START_TEST(memory_that_went_by_another_door_while_it_was_being_parked_is_not_fre
         ck_assert_int_eq(sc_cache_free(f.cache, address, false, &buffer), SC_FREE_PARK);
         sc_cache_forget(f.cache, address);
         ck_assert_int_eq(put(&f, address), SC_FREE_UNKNOWN);
-        if (is_failed) {
+        if (is_failed)
             ck_assert(!sc_cache_unpark(f.cache, buffer));
-        } else {
+        else
             ck_assert(sc_cache_park(f.cache, buffer));
-        }
         ck_assert_uint_eq(totals_of(&f).idle, 0);
         ck_assert_uint_ne(get(&f, 4 * MIB), address);
         tear_down(&f);
@@ -547,9 +538,8 @@ START_TEST(closing_is_final_and_drains)
     ck_assert_int_eq(f.changes[1].reason, SC_REASON_STICKY_ERROR);
     ck_assert_int_eq(put(&f, get(&f, 4 * MIB)), SC_FREE_RELEASE);
     ck_assert_uint_eq(totals_of(&f).idle, 0);
-    for (int i = 0; i < 100; i++) {
+    for (int i = 0; i < 100; i++)
         step(&f, 4 * MIB, 4, NULL);
-    }
     ck_assert_int_eq(totals_of(&f).phase, SC_PHASE_OFF);
     tear_down(&f);
 }
@@ -586,9 +576,8 @@ START_TEST(without_the_gate_every_shape_is_kept_from_the_first_request_on)
     ck_assert_uint_eq(f.change_count, 1);
     ck_assert_int_eq(f.changes[0].to, SC_PHASE_FIXED);
     ck_assert_int_eq(f.changes[0].reason, SC_REASON_USER);
-    for (uint64_t i = 1; i <= 50; i++) {
+    for (uint64_t i = 1; i <= 50; i++)
         step(&f, 2 * i * MIB, 2, NULL);
-    }
     ck_assert_uint_eq(totals_of(&f).idle, 50 * 51 * 2 * MIB);
     ck_assert(!sc_cache_out_of_memory(f.cache));
     ck_assert_int_eq(totals_of(&f).phase, SC_PHASE_FIXED);
@@ -633,12 +622,10 @@ static void hold_all(fixture *f, const uint64_t *bytes)
     sc_address addresses[8];
     unsigned count = 0;
 
-    for (; bytes[count] != 0; count++) {
+    for (; bytes[count] != 0; count++)
         addresses[count] = get(f, bytes[count]);
-    }
-    while (count > 0) {
+    while (count > 0)
         (void)put(f, addresses[--count]);
-    }
     sc_cache_step_end(f->cache);
 }
 
@@ -654,14 +641,12 @@ START_TEST(a_set_that_fits_is_served_whole_though_its_largest_would_not_fit_once
         uint64_t before;
 
         begin(&f);
-        for (unsigned i = 0; i < WARMUP + 4; i++) {
+        for (unsigned i = 0; i < WARMUP + 4; i++)
             hold_all(&f, sets[s]);
-        }
         ck_assert_int_eq(totals_of(&f).phase, SC_PHASE_FIXED);
         before = f.driver_allocs;
-        for (unsigned i = 0; i < 20; i++) {
+        for (unsigned i = 0; i < 20; i++)
             hold_all(&f, sets[s]);
-        }
         ck_assert_uint_eq(f.driver_allocs, before);
         tear_down(&f);
     }
@@ -698,9 +683,8 @@ START_TEST(live_memory_above_the_limit_leaves_no_room_to_cache)
     rules.limit = 6 * MIB;
     f = set_up(rules);
     reach_fixed(&f);
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 5; i++)
         step(&f, 4 * MIB, 4, NULL);
-    }
     ck_assert_uint_le(totals_of(&f).idle, 6 * MIB);
     ck_assert_uint_gt(totals_of(&f).all.evicted, 0);
     tear_down(&f);
@@ -737,12 +721,10 @@ START_TEST(step_ends_are_inferred_until_the_program_names_one)
         for (int i = 0; i < 50; i++) {
             sc_address addresses[8];
 
-            for (uint64_t j = 0; j < 8; j++) {
+            for (uint64_t j = 0; j < 8; j++)
                 addresses[j] = get(&f, (4 + 2 * j) * MIB);
-            }
-            for (int j = 8; j-- > 0;) {
+            for (int j = 8; j-- > 0;)
                 (void)put(&f, addresses[j]);
-            }
         }
         if (named == 0) {
             inferred = totals_of(&f).step;
@@ -828,9 +810,8 @@ START_TEST(known_shapes_are_bounded_and_the_forgotten_counted)
     rules.gate.max_shapes = 1;
     f = set_up(rules);
     begin(&f);
-    for (uint64_t i = 0; i < 1000; i++) {
+    for (uint64_t i = 0; i < 1000; i++)
         (void)put(&f, get(&f, MIB + i));
-    }
     ck_assert_uint_eq(totals_of(&f).shapes, 64);
     ck_assert_uint_eq(totals_of(&f).shapes_forgotten, 1000 - 64);
     tear_down(&f);

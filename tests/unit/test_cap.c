@@ -41,9 +41,8 @@ START_TEST(the_peak_is_the_most_of_the_window_and_the_running_step)
         for (uint64_t step = 0; step < 2000; step++) {
             uint64_t running = sc_random_below(&random, 50), most = running;
 
-            for (uint64_t back = 1; back < windows[w] && back <= step; back++) {
+            for (uint64_t back = 1; back < windows[w] && back <= step; back++)
                 most = bytes[step - back] > most ? bytes[step - back] : most;
-            }
             ck_assert_uint_eq(sc_peak_most(&peak, running), most);
             bytes[step] = running + sc_random_below(&random, 1000);
             sc_peak_push(&peak, step, bytes[step]);
@@ -76,9 +75,8 @@ static sc_buffer *idle(fixture *f, uint64_t bytes, uint32_t uses)
     sc_shape *shape = sc_shapes_find(&f->shapes, 1, bytes);
     sc_buffer *buffer;
 
-    if (!shape) {
+    if (!shape)
         shape = sc_shapes_add(&f->shapes, 1, bytes, 0, 0);
-    }
     ck_assert(sc_cap_reserve(&f->cap, f->shapes.slots + 1));
     buffer = sc_shape_empty_slot(&f->shapes, shape);
     sc_cap_enter(&f->cap, buffer);

@@ -20,11 +20,9 @@ static sc_gate gate_new(uint64_t rearm)
 /* Steps until the phase changes; `most` + 1 when it does not within `most`. */
 static uint64_t steps_to_change(sc_gate *gate, sc_gate_step step, uint64_t most)
 {
-    for (uint64_t i = 1; i <= most; i++) {
-        if (sc_gate_step_end(gate, step)) {
+    for (uint64_t i = 1; i <= most; i++)
+        if (sc_gate_step_end(gate, step))
             return i;
-        }
-    }
     return most + 1;
 }
 
@@ -190,9 +188,8 @@ START_TEST(one_new_shape_in_a_thousand_steps_leaves_it_open_nearly_always)
     uint64_t fixed = 0;
 
     for (uint64_t step = 0; step < 50000; step++) {
-        if (step % 1000 == 0) {
+        if (step % 1000 == 0)
             (void)sc_gate_new_shape(&gate);
-        }
         fixed += gate.phase == SC_PHASE_FIXED;
         (void)sc_gate_step_end(&gate, quiet);
     }
@@ -246,11 +243,9 @@ START_TEST(every_phase_and_every_reason_has_a_word_of_its_own)
     ck_assert_str_eq(sc_phase_word(SC_PHASE_OFF), "off");
     ck_assert_str_eq(sc_reason_word(SC_REASON_SET_FIXED), "set-fixed");
     ck_assert_str_eq(sc_reason_word(SC_REASON_FORKED), "forked");
-    for (int i = 0; i < SC_REASON_COUNT; i++) {
-        for (int j = 0; j < i; j++) {
+    for (int i = 0; i < SC_REASON_COUNT; i++)
+        for (int j = 0; j < i; j++)
             ck_assert_str_ne(sc_reason_word((sc_reason)i), sc_reason_word((sc_reason)j));
-        }
-    }
 }
 END_TEST
 

@@ -204,10 +204,9 @@ START_TEST(shapes_are_told_at_first_sight_and_in_full_at_the_end)
 
     ck_assert_uint_eq(lines_u64(first, "bytes"), 3 * MIB);
     ck_assert_uint_eq(lines_u64(first, "requests"), 1);
-    for (size_t i = 0; lines_of(&log, "shape", i); i++) {
+    for (size_t i = 0; lines_of(&log, "shape", i); i++)
         if (lines_u64(lines_of(&log, "shape", i), "bytes") == 3 * MIB)
             last = lines_of(&log, "shape", i);
-    }
     ck_assert_uint_eq(lines_u64(last, "requests"), 24);
     ck_assert_uint_eq(lines_u64(last, "hits"), 12);
     ck_assert_uint_eq(lines_u64(last, "idle"), 4);

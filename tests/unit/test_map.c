@@ -72,9 +72,8 @@ START_TEST(a_map_that_stays_as_full_as_it_is_does_not_grow)
     sc_map map = {0};
     size_t size;
 
-    for (uint64_t key = 1; key <= 1000; key++) {
+    for (uint64_t key = 1; key <= 1000; key++)
         ck_assert(sc_map_put(&map, key << 9, value_of(key)));
-    }
     size = map.size;
     for (uint64_t key = 1; key <= 200000; key++) {
         ck_assert_ptr_eq(sc_map_remove(&map, key << 9), value_of(key));
@@ -92,9 +91,8 @@ START_TEST(addresses_of_any_stride_spread)
         sc_map map = {0};
         size_t longest = 0, run = 0;
 
-        for (uint64_t key = 1; key <= 3000; key++) {
+        for (uint64_t key = 1; key <= 3000; key++)
             ck_assert(sc_map_put(&map, UINT64_C(0x7f0000000000) + (key << shift), value_of(1)));
-        }
         for (size_t i = 0; i < map.size; i++) {
             run = map.entries[i].key ? run + 1 : 0;
             longest = run > longest ? run : longest;

@@ -10,9 +10,8 @@ static uint64_t total_of(const uint64_t *bytes, size_t count)
 {
     sc_mapped sums = {0};
 
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         sc_mapped_add(&sums, bytes[i]);
-    }
     return sc_mapped_total(sums);
 }
 
@@ -41,9 +40,8 @@ START_TEST(small_requests_share_pages_in_units_of_512_bytes)
 
     ck_assert_uint_eq(total_of((uint64_t[]){1}, 1), 2 * MIB);
     ck_assert_uint_eq(total_of(half, 2), 2 * MIB);
-    for (size_t i = 0; i < 4097; i++) {
+    for (size_t i = 0; i < 4097; i++)
         units[i] = i % 2 ? 1 : 512;
-    }
     ck_assert_uint_eq(total_of(units, 4096), 2 * MIB);
     ck_assert_uint_eq(total_of(units, 4097), 4 * MIB);
 }
@@ -60,9 +58,8 @@ START_TEST(what_was_added_and_taken_away_leaves_nothing)
         sc_mapped_add(&sums, bytes[i]);
     }
     ck_assert_uint_eq(sc_mapped_total(sums), total_of(bytes, 500));
-    for (size_t i = 0; i < 500; i++) {
+    for (size_t i = 0; i < 500; i++)
         sc_mapped_subtract(&sums, bytes[i]);
-    }
     ck_assert_uint_eq(sums.packed, 0);
     ck_assert_uint_eq(sums.own, 0);
 }

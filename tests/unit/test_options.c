@@ -26,10 +26,9 @@ static void read_settings(const char *first, const char *second, const char *thi
     char *environment[4] = {NULL};
     int count = 0;
 
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 3; i++)
         if (given[i])
             environment[count++] = strcpy(copies[i], given[i]);
-    }
     said[0] = '\0';
     said_count = 0;
     sc_options_read(&options, is_set, environment, listen, &options);

@@ -82,14 +82,12 @@ END_TEST
 
 START_TEST(no_two_kinds_and_no_two_fields_share_a_name)
 {
-    for (int i = 0; i < SC_EV_COUNT; i++) {
+    for (int i = 0; i < SC_EV_COUNT; i++)
         for (int j = 0; j < i; j++)
             ck_assert_str_ne(sc_event_name((sc_event)i), sc_event_name((sc_event)j));
-    }
-    for (int i = 0; i < SC_F_COUNT; i++) {
+    for (int i = 0; i < SC_F_COUNT; i++)
         for (int j = 0; j < i; j++)
             ck_assert_str_ne(sc_field_name((sc_field)i), sc_field_name((sc_field)j));
-    }
 }
 END_TEST
 

@@ -58,9 +58,8 @@ START_TEST(the_lowest_numbered_idle_slot_is_found_among_any)
 
             sc_shape_set_state(&shapes, buffers[slot], SC_STATE_IDLE);
         }
-        for (uint32_t i = 0; i < 9000 && lowest == UINT32_MAX; i++) {
+        for (uint32_t i = 0; i < 9000 && lowest == UINT32_MAX; i++)
             lowest = buffers[i]->state == SC_STATE_IDLE ? i : UINT32_MAX;
-        }
         ck_assert_ptr_eq(sc_shape_lowest_idle(shape), buffers[lowest]);
         sc_shape_set_state(&shapes, buffers[lowest], SC_STATE_LIVE);
     }
@@ -75,9 +74,8 @@ START_TEST(an_empty_slot_is_filled_before_a_new_one_is_numbered)
     sc_shape *shape = sc_shapes_add(&shapes, 1, 512, 0, 0);
     sc_buffer *buffers[200];
 
-    for (uint32_t i = 0; i < 200; i++) {
+    for (uint32_t i = 0; i < 200; i++)
         buffers[i] = fill(&shapes, shape, SC_STATE_LIVE);
-    }
     sc_shape_set_state(&shapes, buffers[170], SC_STATE_EMPTY);
     sc_shape_set_state(&shapes, buffers[90], SC_STATE_EMPTY);
     ck_assert_ptr_eq(fill(&shapes, shape, SC_STATE_LIVE), buffers[90]);

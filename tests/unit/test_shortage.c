@@ -65,9 +65,8 @@ static void put(sc_cache *cache, sc_address address)
 {
     sc_buffer *buffer;
 
-    if (sc_cache_free(cache, address, false, &buffer) == SC_FREE_PARK) {
+    if (sc_cache_free(cache, address, false, &buffer) == SC_FREE_PARK)
         is_broken |= !sc_cache_park(cache, buffer);
-    }
 }
 
 /* Many shapes, many slots of one, and steps until they are served. */
@@ -76,12 +75,10 @@ static void run(sc_cache *cache)
     for (int step = 0; step < STEPS; step++) {
         sc_address addresses[SHAPES + SLOTS];
 
-        for (unsigned i = 0; i < SHAPES + SLOTS; i++) {
+        for (unsigned i = 0; i < SHAPES + SLOTS; i++)
             addresses[i] = get(cache, i < SHAPES ? MIB + i : 512);
-        }
-        for (unsigned i = 0; i < SHAPES + SLOTS; i++) {
+        for (unsigned i = 0; i < SHAPES + SLOTS; i++)
             put(cache, addresses[i]);
-        }
         sc_cache_check(cache);
         sc_cache_step_end(cache);
     }

@@ -112,10 +112,9 @@ START_TEST(rows_thin_out_from_three_quarters_on)
     ck_assert_uint_eq(log.every, 2);
     /* one row in `every` is written: a hundred thousand steps' rows of a thousand bytes still fit
      */
-    for (uint64_t step = 0; step < 100000; step++) {
+    for (uint64_t step = 0; step < 100000; step++)
         if (step % log.every == 0)
             sc_log_write(&log, line, LINE, false);
-    }
     ck_assert_uint_eq(log.dropped, 0);
     sc_log_close(&log);
 }
