@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-_Noreturn void die(int status, const char *format, ...)
+void die(int status, const char *format, ...)
 {
     va_list arguments;
 

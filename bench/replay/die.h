@@ -8,6 +8,6 @@
 
 enum { EXIT_RUN = 1, EXIT_INPUT = 2 };
 
-_Noreturn void die(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void die(int status, const char *format, ...) __attribute__((noreturn, format(printf, 2, 3)));
 
 #endif

@@ -19,7 +19,7 @@ struct names {
 
 static void *value_of(uint32_t block)
 {
-    return (void *)((uintptr_t)block + 1);
+    return (void *)((uintptr_t)block + 1); /* NOLINT(performance-no-int-to-ptr): a number */
 }
 
 static void allocate(struct reader *reader, struct names *names, struct trace *trace, uint64_t name,
@@ -139,7 +139,7 @@ static void read_rmm_line(struct reader *reader, struct names *names, struct tra
         reader_fail(reader, expected);
     } else if (address != 0) {
         block = find(reader, names, address);
-        if (bytes != (block == TRACE_NO_BLOCK ? 0 : trace->bytes[block]))
+        if (bytes != (block < trace->block_count ? trace->bytes[block] : 0))
             reader_fail(reader, "the size that was allocated");
         release(reader, names, trace, address);
     }

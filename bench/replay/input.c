@@ -33,10 +33,10 @@ static _Noreturn void unreadable(const char *path)
 static struct input read_all(const char *path, int file)
 {
     size_t size = FIRST_BUFFER, used = 0;
-    char *text = malloc(size);
+    char *text = malloc(size), *larger = text;
     ssize_t count;
 
-    while (text != NULL) {
+    while (larger != NULL) {
         count = read(file, text + used, size - used);
         if (count < 0 && errno == EINTR)
             continue;
@@ -45,9 +45,12 @@ static struct input read_all(const char *path, int file)
         if (count == 0)
             return (struct input){path, text, used};
         used += (size_t)count;
-        if (used == size)
-            text = realloc(text, size *= 2);
+        if (used == size) {
+            larger = realloc(text, size *= 2);
+            text = larger != NULL ? larger : text;
+        }
     }
+    free(text);
     die(EXIT_INPUT, "%s: no memory for more than %zu bytes of text", path, used);
 }
 
@@ -56,7 +59,6 @@ static pid_t start(const char *path, const char *tool, int file, int out)
 {
     char *const arguments[] = {(char *)tool, (char *)"-dc", NULL};
     posix_spawn_file_actions_t actions;
-    extern char **environ;
     pid_t child;
     int error;
 

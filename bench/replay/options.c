@@ -86,13 +86,12 @@ int options_parse(struct options *options, int argc, char **argv)
             fputs(usage, stdout);
             return 0;
         }
-        if (strncmp(argv[i], "--", 2) == 0) {
+        if (strncmp(argv[i], "--", 2) == 0)
             i += take(options, argv + i);
-        } else if (options->file == NULL) {
+        else if (options->file == NULL)
             options->file = argv[i++];
-        } else {
+        else
             die(EXIT_INPUT, "expected one file, found %s and %s", options->file, argv[i]);
-        }
     }
     if (options->file == NULL)
         die(EXIT_INPUT, "expected a file; replay --help tells more");

@@ -8,7 +8,9 @@
 #include "die.h"
 #include "progress.h"
 
-enum { EVENTS_BETWEEN_LOOKS = 4096, TOKEN_BYTES = sizeof(uint64_t) };
+enum { EVENTS_BETWEEN_LOOKS = 4096 };
+
+static const size_t token_bytes = sizeof(uint64_t);
 
 struct held {
     void *pointer; /* NULL: not live */
@@ -47,12 +49,12 @@ static void check(const struct player *player, cudaError_t error, const char *ca
  * memory while the block lives overwrites one of them. */
 static void write_token(const struct player *player, struct held held, uint64_t bytes)
 {
-    if (bytes < 2 * TOKEN_BYTES)
+    if (bytes < 2 * token_bytes)
         return;
-    check(player, cudaMemcpy(held.pointer, &held.token, TOKEN_BYTES, cudaMemcpyHostToDevice),
+    check(player, cudaMemcpy(held.pointer, &held.token, token_bytes, cudaMemcpyHostToDevice),
           "cudaMemcpy to a block", bytes);
     check(player,
-          cudaMemcpy((char *)held.pointer + bytes - TOKEN_BYTES, &held.token, TOKEN_BYTES,
+          cudaMemcpy((char *)held.pointer + bytes - token_bytes, &held.token, token_bytes,
                      cudaMemcpyHostToDevice),
           "cudaMemcpy to a block", bytes);
 }
@@ -61,12 +63,12 @@ static void check_token(const struct player *player, struct held held, uint64_t 
 {
     uint64_t first, last;
 
-    if (bytes < 2 * TOKEN_BYTES)
+    if (bytes < 2 * token_bytes)
         return;
-    check(player, cudaMemcpy(&first, held.pointer, TOKEN_BYTES, cudaMemcpyDeviceToHost),
+    check(player, cudaMemcpy(&first, held.pointer, token_bytes, cudaMemcpyDeviceToHost),
           "cudaMemcpy from a block", bytes);
     check(player,
-          cudaMemcpy(&last, (char *)held.pointer + bytes - TOKEN_BYTES, TOKEN_BYTES,
+          cudaMemcpy(&last, (char *)held.pointer + bytes - token_bytes, token_bytes,
                      cudaMemcpyDeviceToHost),
           "cudaMemcpy from a block", bytes);
     if (first != held.token || last != held.token)

@@ -113,7 +113,7 @@ _Noreturn void reader_fail(const struct reader *reader, const char *expected)
     for (size_t i = 0; i < length; i++) {
         char c = reader->line.at[i];
 
-        shown[i] = c >= ' ' && c <= '~' ? c : '?';
+        shown[i] = (char)(c >= ' ' && c <= '~' ? c : '?');
     }
     shown[length] = '\0';
     die(EXIT_INPUT, "%s:%zu: expected %s, found \"%s%s\"", reader->name, reader->number, expected,

@@ -164,10 +164,10 @@ def numbers_that_do_not_fit_are_refused(build):
 
 @case
 def a_text_that_fits_no_memory_is_refused(build):
-    packed = written(lzma.compress(b"a" * (1 << 30), preset=0))
+    packed = written(lzma.compress(b"a" * (150 << 20), preset=0))
     done = subprocess.run([str(pathlib.Path(build) / "bench/replay"), str(packed)], capture_output=True, text=True, check=False,
                           env=os.environ | {"LD_LIBRARY_PATH": str(pathlib.Path(build).resolve() / "sim")},
-                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (512 << 20, 512 << 20)))
+                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (256 << 20, 256 << 20)))
     expect(done.returncode == 2 and "no memory for more than" in done.stderr, f"{done.returncode} {done.stderr}")
 
 
