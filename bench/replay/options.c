@@ -25,7 +25,8 @@ static const char usage[] =
     "  --scale N         multiply sizes by N; 1/N divides them, rounded up\n"
     "  --verify          write a token into each block and check it before the free\n"
     "  --times           time each call\n"
-    "  --progress N      where stderr is no terminal, tell how far it is every N seconds (10)\n"
+    "  --progress N      tell how far it is every N seconds (10); a terminal is told five times a\n"
+    "                    second, or with 0 as often as can be\n"
     "\n"
     "exit status: 0 done, 1 a CUDA call failed or a token had changed, 2 bad usage or input\n";
 

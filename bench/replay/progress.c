@@ -19,8 +19,9 @@ struct progress progress_start(uint64_t total, const char *unit, double every)
 {
     bool is_terminal = isatty(STDERR_FILENO);
 
-    return (struct progress){is_terminal, is_terminal ? terminal_every : every, progress_seconds(),
-                             total, unit};
+    if (is_terminal && every > terminal_every)
+        every = terminal_every;
+    return (struct progress){is_terminal, every, progress_seconds(), total, unit};
 }
 
 void progress_tell(struct progress *progress, uint64_t done, uint64_t requests, uint64_t live)
