@@ -19,27 +19,27 @@
 enum { BYTES_11 = 728, BYTES_12 = 1032, POINTER_BYTES = 24, FUNCTION_BYTES_11 = 56 };
 enum { ROOM = 2048, UNTOUCHED = 0x5a };
 
+typedef struct member {
+    const char *name;
+    size_t offset;
+    enum cudaDeviceAttr attribute;
+} member;
+
 /* int members of cudaDeviceProp up to 12. */
 static const struct {
     const char *name;
     size_t offset;
     enum cudaDeviceAttr attribute;
-} members[] =
-    {
-        {"warpSize", 308, cudaDevAttrWarpSize},
-        {"maxThreadsPerBlock", 320, cudaDevAttrMaxThreadsPerBlock},
-        {"clockRate", 348, cudaDevAttrClockRate},
-        {"major", 360, cudaDevAttrComputeCapabilityMajor},
-        {"multiProcessorCount", 388, cudaDevAttrMultiProcessorCount},
-        {"memoryBusWidth", 612, cudaDevAttrGlobalMemoryBusWidth},
-        {"l2CacheSize", 616, cudaDevAttrL2CacheSize},
-        {"managedMemory", 652, cudaDevAttrManagedMemory},
-        {"cooperativeLaunch", 688, cudaDevAttrCooperativeLaunch},
-},
-  members_12[] = {
-      {"hostRegisterSupported", 728, cudaDevAttrHostRegisterSupported},
-      {"memoryPoolsSupported", 744, cudaDevAttrMemoryPoolsSupported},
-      {"ipcEventSupported", 768, cudaDevAttrIpcEventSupport},
+} members[] = {
+    {"warpSize", 308, cudaDevAttrWarpSize},
+    {"maxThreadsPerBlock", 320, cudaDevAttrMaxThreadsPerBlock},
+    {"clockRate", 348, cudaDevAttrClockRate},
+    {"major", 360, cudaDevAttrComputeCapabilityMajor},
+    {"multiProcessorCount", 388, cudaDevAttrMultiProcessorCount},
+    {"memoryBusWidth", 612, cudaDevAttrGlobalMemoryBusWidth},
+    {"l2CacheSize", 616, cudaDevAttrL2CacheSize},
+    {"managedMemory", 652, cudaDevAttrManagedMemory},
+    {"cooperativeLaunch", 688, cudaDevAttrCooperativeLaunch},
 };
 enum { OFFSET_MEMORY = 288, OFFSET_OPTIN = 696, OFFSET_RESERVED = 720 };
 
@@ -116,6 +116,12 @@ START_TEST(properties_have_the_layout_of_11_under_the_plain_name)
 END_TEST
 
 #if MAJOR == 12
+static const member members_12[] = {
+    {"hostRegisterSupported", 728, cudaDevAttrHostRegisterSupported},
+    {"memoryPoolsSupported", 744, cudaDevAttrMemoryPoolsSupported},
+    {"ipcEventSupported", 768, cudaDevAttrIpcEventSupport},
+};
+
 START_TEST(properties_have_the_layout_of_12_under_the_name_its_header_gives)
 {
     unsigned char properties[ROOM];
@@ -160,7 +166,7 @@ END_TEST
 
 START_TEST(registering_a_texture_reference_is_no_error)
 {
-    int variable;
+    static int variable;
 
     register_texture(NULL, &variable, NULL, "texture", 2, 0, 0);
     ck_assert_int_eq(cudaGetLastError(), cudaSuccess);
