@@ -36,20 +36,16 @@ static tables tables_of(const struct dl_phdr_info *object)
     tables found = {0};
     const Elf64_Dyn *entry = NULL;
 
-    for (Elf64_Half i = 0; i < object->dlpi_phnum; i++) {
-        if (object->dlpi_phdr[i].p_type == PT_DYNAMIC) {
+    for (Elf64_Half i = 0; i < object->dlpi_phnum; i++)
+        if (object->dlpi_phdr[i].p_type == PT_DYNAMIC)
             entry = (const Elf64_Dyn *)(object->dlpi_addr + object->dlpi_phdr[i].p_vaddr);
-        }
-    }
-    for (; entry != NULL && entry->d_tag != DT_NULL; entry++) {
-        if (entry->d_tag == DT_SYMTAB) {
+    for (; entry != NULL && entry->d_tag != DT_NULL; entry++)
+        if (entry->d_tag == DT_SYMTAB)
             found.symbols = table_at(object->dlpi_addr, entry->d_un.d_ptr);
-        } else if (entry->d_tag == DT_STRTAB) {
+        else if (entry->d_tag == DT_STRTAB)
             found.strings = table_at(object->dlpi_addr, entry->d_un.d_ptr);
-        } else if (entry->d_tag == DT_GNU_HASH) {
+        else if (entry->d_tag == DT_GNU_HASH)
             found.hash = table_at(object->dlpi_addr, entry->d_un.d_ptr);
-        }
-    }
     return found;
 }
 
@@ -57,9 +53,8 @@ static uint32_t gnu_hash(const char *name)
 {
     uint32_t hash = 5381;
 
-    for (; *name != '\0'; name++) {
+    for (; *name != '\0'; name++)
         hash = hash * 33 + (unsigned char)*name;
-    }
     return hash;
 }
 
@@ -72,19 +67,16 @@ static const Elf64_Sym *find_symbol(const tables *object, const char *name)
     const uint32_t *chain = bucket + buckets;
     const uint32_t wanted = gnu_hash(name);
 
-    if (buckets == 0) {
+    if (buckets == 0)
         return NULL;
-    }
     for (uint32_t i = bucket[wanted % buckets]; i >= first; i++) {
         const Elf64_Sym *symbol = &object->symbols[i];
 
         if ((chain[i - first] | 1) == (wanted | 1) &&
-            strcmp(object->strings + symbol->st_name, name) == 0 && symbol->st_shndx != SHN_UNDEF) {
+            strcmp(object->strings + symbol->st_name, name) == 0 && symbol->st_shndx != SHN_UNDEF)
             return symbol;
-        }
-        if ((chain[i - first] & 1) != 0) {
+        if ((chain[i - first] & 1) != 0)
             break;
-        }
     }
     return NULL;
 }
@@ -97,17 +89,14 @@ static int walk_object(struct dl_phdr_info *object, size_t size, void *out)
     tables found;
 
     (void)size;
-    if (strcmp(name, "libc.so.6") != 0 && strcmp(name, "libdl.so.2") != 0) {
+    if (strcmp(name, "libc.so.6") != 0 && strcmp(name, "libdl.so.2") != 0)
         return 0;
-    }
     found = tables_of(object);
-    if (found.symbols == NULL || found.strings == NULL || found.hash == NULL) {
+    if (found.symbols == NULL || found.strings == NULL || found.hash == NULL)
         return 0;
-    }
     symbol = find_symbol(&found, "dlsym");
-    if (symbol == NULL) {
+    if (symbol == NULL)
         return 0;
-    }
     *(uintptr_t *)out = object->dlpi_addr + symbol->st_value;
     return 1;
 }
@@ -125,13 +114,11 @@ static sc_dlsym ask(void)
     static const char *const versions[] = {"GLIBC_2.34", "GLIBC_2.2.5"};
     void *found = NULL;
 
-    if (is_asking) {
+    if (is_asking)
         return NULL;
-    }
     is_asking = true;
-    for (size_t i = 0; found == NULL && i < sizeof(versions) / sizeof(versions[0]); i++) {
+    for (size_t i = 0; found == NULL && i < sizeof(versions) / sizeof(versions[0]); i++)
         found = dlvsym(RTLD_NEXT, "dlsym", versions[i]);
-    }
     is_asking = false;
     return (sc_dlsym)(uintptr_t)found;
 }
@@ -142,9 +129,8 @@ sc_dlsym sc_dlsym_libc(void)
 
     if (found == NULL) {
         found = ask();
-        if (found == NULL || found == sc_dlsym_entry) {
+        if (found == NULL || found == sc_dlsym_entry)
             found = walk();
-        }
         atomic_store_explicit(&libc_dlsym, found, memory_order_release);
     }
     return found;
@@ -155,17 +141,14 @@ sc_dlsym sc_dlsym_next(void)
     sc_dlsym next = atomic_load_explicit(&sc_dlsym_target, memory_order_acquire);
     sc_dlsym libc;
 
-    if (next != NULL) {
+    if (next != NULL)
         return next;
-    }
     libc = sc_dlsym_libc();
-    if (libc == NULL) {
+    if (libc == NULL)
         return NULL;
-    }
     next = (sc_dlsym)(uintptr_t)libc(RTLD_NEXT, "dlsym");
-    if (next == NULL || next == sc_dlsym_entry) {
+    if (next == NULL || next == sc_dlsym_entry)
         next = libc;
-    }
     atomic_store_explicit(&sc_dlsym_target, next, memory_order_release);
     return next;
 }

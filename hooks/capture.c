@@ -23,9 +23,8 @@ static slot slots[SLOTS];
 
 static identity identity_of(CUstream stream, bool zero_is_per_thread)
 {
-    if (stream == CU_STREAM_PER_THREAD || (stream == NULL && zero_is_per_thread)) {
+    if (stream == CU_STREAM_PER_THREAD || (stream == NULL && zero_is_per_thread))
         return (identity)pthread_self() | 1;
-    }
     return (identity)stream;
 }
 
@@ -70,9 +69,8 @@ void sc_capture_context_ended(CUcontext context)
     for (int i = 0; i < SLOTS; i++) {
         const identity stream = atomic_load(&slots[i].stream);
 
-        if (atomic_load(&slots[i].context) == context && release(&slots[i], stream)) {
+        if (atomic_load(&slots[i].context) == context && release(&slots[i], stream))
             sc_engine_capture_end();
-        }
     }
 }
 
@@ -82,22 +80,19 @@ static const sc_real *begin(void)
 {
     const sc_real *real = sc_real_find();
 
-    if (sc_real_is_watched(real)) {
+    if (sc_real_is_watched(real))
         sc_engine_capture_begin();
-    }
     return real;
 }
 
 static CUresult begun(const sc_real *real, identity stream, CUresult result)
 {
-    if (!sc_real_is_watched(real)) {
+    if (!sc_real_is_watched(real))
         return result;
-    }
-    if (result == CUDA_SUCCESS) {
+    if (result == CUDA_SUCCESS)
         remember(real, stream);
-    } else {
+    else
         sc_engine_capture_end();
-    }
     return result;
 }
 
@@ -107,12 +102,10 @@ static CUresult ended(const sc_real *real, identity stream, CUresult result)
 {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_ACTIVE;
 
-    if (result != CUDA_SUCCESS && real->serves) {
+    if (result != CUDA_SUCCESS && real->serves)
         (void)real->cuStreamIsCapturing(stream_of(stream), &status);
-    }
-    if (result == CUDA_SUCCESS || status == CU_STREAM_CAPTURE_STATUS_NONE) {
+    if (result == CUDA_SUCCESS || status == CU_STREAM_CAPTURE_STATUS_NONE)
         forget(stream);
-    }
     return result;
 }
 
@@ -183,9 +176,8 @@ CUresult cuStreamEndCapture_ptsz(CUstream stream, CUgraph *graph)
 
 static CUresult destroyed(CUstream stream, CUresult result)
 {
-    if (result == CUDA_SUCCESS) {
+    if (result == CUDA_SUCCESS)
         forget(identity_of(stream, false));
-    }
     return result;
 }
 

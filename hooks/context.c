@@ -9,16 +9,14 @@
 
 static void ends(const sc_real *real, CUcontext context)
 {
-    if (context != NULL && sc_real_is_watched(real)) {
+    if (context != NULL && sc_real_is_watched(real))
         sc_engine_context_ends((sc_context)context);
-    }
 }
 
 static CUresult ended(CUcontext context, CUresult result)
 {
-    if (context != NULL && result == CUDA_SUCCESS) {
+    if (context != NULL && result == CUDA_SUCCESS)
         sc_capture_context_ended(context);
-    }
     return result;
 }
 
@@ -37,9 +35,8 @@ static CUcontext primary_of(const sc_real *real, CUdevice device)
     CUcontext context = NULL;
 
     if (!sc_real_is_watched(real) || !is_active(real, device) ||
-        real->cuDevicePrimaryCtxRetain(&context, device) != CUDA_SUCCESS) {
+        real->cuDevicePrimaryCtxRetain(&context, device) != CUDA_SUCCESS)
         return NULL;
-    }
     (void)real->cuDevicePrimaryCtxRelease_v2(device);
     return context;
 }
@@ -75,9 +72,8 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
     const bool was_there = !sc_real_is_watched(real) || is_active(real, device);
     const CUresult result = real->cuDevicePrimaryCtxRetain(context, device);
 
-    if (result == CUDA_SUCCESS && !was_there) {
+    if (result == CUDA_SUCCESS && !was_there)
         ends(real, *context);
-    }
     return result;
 }
 
@@ -132,8 +128,7 @@ CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned int flags)
     const CUresult result = real->cuCtxEnablePeerAccess(peer, flags);
 
     if ((result == CUDA_SUCCESS || result == CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED) &&
-        sc_real_is_watched(real)) {
+        sc_real_is_watched(real))
         sc_engine_peer_enabled();
-    }
     return result;
 }

@@ -14,13 +14,11 @@ static CUresult alloc(CUdeviceptr *address, size_t bytes, const void *caller)
     sc_address given = 0;
     int result;
 
-    if (!sc_real_is_watched(real) || address == NULL || bytes == 0) {
+    if (!sc_real_is_watched(real) || address == NULL || bytes == 0)
         return real->cuMemAlloc_v2(address, bytes);
-    }
     result = sc_engine_alloc(&given, bytes, caller);
-    if (result == SC_CUDA_SUCCESS) {
+    if (result == SC_CUDA_SUCCESS)
         *address = given;
-    }
     return (CUresult)result;
 }
 
@@ -39,17 +37,15 @@ CUresult cuMemFree_v2(CUdeviceptr address)
 {
     const sc_real *real = sc_real_find();
 
-    if (!sc_real_is_watched(real) || address == 0) {
+    if (!sc_real_is_watched(real) || address == 0)
         return real->cuMemFree_v2(address);
-    }
     return (CUresult)sc_engine_free(address);
 }
 
 static CUresult freed(const sc_real *real, CUdeviceptr address, CUresult result)
 {
-    if (result == CUDA_SUCCESS && sc_real_is_watched(real)) {
+    if (result == CUDA_SUCCESS && sc_real_is_watched(real))
         sc_engine_freed_elsewhere(address);
-    }
     return result;
 }
 
@@ -71,9 +67,8 @@ CUresult cuMemFreeAsync_ptsz(CUdeviceptr address, CUstream stream)
 
 static CUresult waited(const sc_real *real, CUresult result)
 {
-    if (sc_real_is_watched(real)) {
+    if (sc_real_is_watched(real))
         sc_engine_result((int)result);
-    }
     return result;
 }
 
@@ -116,9 +111,8 @@ CUresult cuEventSynchronize(CUevent event)
 
 static CUresult exported(const sc_real *real, CUdeviceptr address, CUresult result)
 {
-    if (result == CUDA_SUCCESS && sc_real_is_watched(real)) {
+    if (result == CUDA_SUCCESS && sc_real_is_watched(real))
         sc_engine_exported(address);
-    }
     return result;
 }
 

@@ -73,9 +73,8 @@ static int driver_mem_alloc(sc_address *address, size_t bytes)
     CUdeviceptr given = 0;
     const CUresult result = sc_real_find()->cuMemAlloc_v2(&given, bytes);
 
-    if (result == CUDA_SUCCESS) {
+    if (result == CUDA_SUCCESS)
         *address = given;
-    }
     return (int)result;
 }
 
@@ -94,9 +93,8 @@ static int driver_mem_range(sc_address *base, size_t *bytes, sc_address inside)
     CUdeviceptr start = 0;
     const CUresult result = sc_real_find()->cuMemGetAddressRange_v2(&start, bytes, inside);
 
-    if (result == CUDA_SUCCESS) {
+    if (result == CUDA_SUCCESS)
         *base = start;
-    }
     return (int)result;
 }
 
@@ -105,9 +103,8 @@ static int driver_context_current(sc_context *context)
     CUcontext current = NULL;
     const CUresult result = sc_real_find()->cuCtxGetCurrent(&current);
 
-    if (result == CUDA_SUCCESS) {
+    if (result == CUDA_SUCCESS)
         *context = (sc_context)current;
-    }
     return (int)result;
 }
 
@@ -161,9 +158,8 @@ static bool has_what_the_engine_needs(const sc_real *real)
     for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
         const row wanted = {.offset = needed[i]};
 
-        if (pointer_in(real, &wanted) == NULL) {
+        if (pointer_in(real, &wanted) == NULL)
             return false;
-        }
     }
     return true;
 }
@@ -176,9 +172,8 @@ static void fill(sc_real *real, void *libcuda)
     for (size_t i = 0; i < ROW_COUNT; i++) {
         void *found = look_up(libcuda, rows[i].name);
 
-        if (found != NULL) {
+        if (found != NULL)
             memcpy((char *)real + rows[i].offset, &found, sizeof(found));
-        }
     }
     (void)dlerror(); /* the program's own look-up succeeded, so nothing of its own is pending */
     real->serves = has_what_the_engine_needs(real);
@@ -191,26 +186,22 @@ static const sc_real *look(void)
     sc_real *made;
     void *libcuda;
 
-    if (!sc_object_named("libcuda.so", &object) || sc_dlsym_next() == NULL) {
+    if (!sc_object_named("libcuda.so", &object) || sc_dlsym_next() == NULL)
         return &no_driver;
-    }
     made = mmap(NULL, sizeof(*made), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (made == MAP_FAILED) {
+    if (made == MAP_FAILED)
         return &no_driver;
-    }
     libcuda = sc_object_pin(&object);
     if (libcuda == NULL) {
         (void)munmap(made, sizeof(*made));
         return &no_driver;
     }
     fill(made, libcuda);
-    if (made->serves) {
+    if (made->serves)
         sc_engine_attach(&host);
-    }
     if (atomic_compare_exchange_strong_explicit(&published, &winner, made, memory_order_acq_rel,
-                                                memory_order_acquire)) {
+                                                memory_order_acquire))
         return made;
-    }
     (void)munmap(made, sizeof(*made));
     return winner;
 }
@@ -229,11 +220,9 @@ bool sc_real_is_watched(const sc_real *real)
 
 void *sc_real_hook_of(const sc_real *real, const void *found)
 {
-    for (size_t i = 0; i < ROW_COUNT; i++) {
-        if (rows[i].hook != NULL && pointer_in(real, &rows[i]) == found) {
+    for (size_t i = 0; i < ROW_COUNT; i++)
+        if (rows[i].hook != NULL && pointer_in(real, &rows[i]) == found)
             return rows[i].hook;
-        }
-    }
     return NULL;
 }
 
@@ -244,9 +233,8 @@ static bool resolves_to(const sc_real *real, const row *wanted, cuuint64_t flags
     CUresult result =
         real->cuGetProcAddress_v2(wanted->base, &answer, wanted->version, flags, &status);
 
-    if (result == CUDA_ERROR_NOT_INITIALIZED) { /* CUDA 11: no such function */
+    if (result == CUDA_ERROR_NOT_INITIALIZED) /* CUDA 11: no such function */
         result = real->cuGetProcAddress(wanted->base, &answer, wanted->version, flags);
-    }
     return result == CUDA_SUCCESS && answer == found;
 }
 
@@ -261,9 +249,8 @@ void *sc_real_hook_of_resolved(const sc_real *real, const char *symbol, const vo
                                      : CU_GET_PROC_ADDRESS_LEGACY_STREAM;
 
         if (at->hook != NULL && pointer_in(real, at) != NULL && strcmp(at->base, symbol) == 0 &&
-            resolves_to(real, at, flags, found)) {
+            resolves_to(real, at, flags, found))
             hook = at->hook;
-        }
     }
     return hook;
 }

@@ -18,13 +18,11 @@ void *sc_dlsym_named(void *handle, const char *name)
     void *found = next != NULL ? next(handle, name) : NULL;
     void *hook;
 
-    if (found == NULL) {
+    if (found == NULL)
         return NULL; /* and the caller's dlerror() tells why: ask nothing more */
-    }
     hook = sc_real_hook_of(sc_real_find(), found);
-    if (hook == NULL) {
+    if (hook == NULL)
         return found;
-    }
     sc_engine_door(SC_DOOR_DLSYM);
     return hook;
 }
@@ -35,9 +33,8 @@ static void exchange(const sc_real *real, CUresult result, const char *symbol, v
 
     /* libcudart opens with the empty name, which asks for something else. */
     if (result != CUDA_SUCCESS || symbol == NULL || symbol[0] == '\0' || function == NULL ||
-        *function == NULL) {
+        *function == NULL)
         return;
-    }
     hook = sc_real_hook_of_resolved(real, symbol, *function);
     if (hook != NULL) {
         *function = hook;

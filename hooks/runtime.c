@@ -24,18 +24,15 @@ int cudaMalloc(void **address, size_t bytes)
         (int (*)(void **, size_t))(uintptr_t)sc_forward_find(&malloc_forward, caller);
     int result;
 
-    if (forward == NULL) {
+    if (forward == NULL)
         return RUNTIME_INSUFFICIENT_DRIVER;
-    }
-    if (sc_engine_is_inside()) {
+    if (sc_engine_is_inside())
         return forward(address, bytes);
-    }
     sc_engine_door(SC_DOOR_RUNTIME);
     sc_engine_note(caller);
     result = forward(address, bytes);
-    if (!sc_engine_note_end() && result == RUNTIME_SUCCESS && bytes > 0 && sc_real_find()->serves) {
+    if (!sc_engine_note_end() && result == RUNTIME_SUCCESS && bytes > 0 && sc_real_find()->serves)
         sc_engine_bypassed("a cudaMalloc succeeded without reaching the hooked driver");
-    }
     return result;
 }
 
@@ -47,12 +44,10 @@ int cudaFree(void *address)
     int (*forward)(void *) = (int (*)(void *))(uintptr_t)sc_forward_find(&free_forward, caller);
     int result;
 
-    if (forward == NULL) {
+    if (forward == NULL)
         return RUNTIME_INSUFFICIENT_DRIVER;
-    }
-    if (sc_engine_is_inside()) {
+    if (sc_engine_is_inside())
         return forward(address);
-    }
     sc_engine_note(caller);
     result = forward(address);
     (void)sc_engine_note_end();

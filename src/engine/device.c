@@ -37,10 +37,9 @@ sc_device *sc_device_next(const sc_device *device)
 
 static owner *find_owner(sc_context context)
 {
-    for (unsigned i = 0; i < owner_count; i++) {
+    for (unsigned i = 0; i < owner_count; i++)
         if (owners[i].context == context)
             return &owners[i];
-    }
     return NULL;
 }
 

@@ -238,10 +238,9 @@ static void write_waiting(bool is_last)
             write_batch(batches[i]);
         batches[i] = NULL;
     }
-    for (sc_device *device = sc_device_next(NULL); device; device = sc_device_next(device)) {
+    for (sc_device *device = sc_device_next(NULL); device; device = sc_device_next(device))
         if (is_walk_due[device->ordinal])
             write_shapes(device, is_last);
-    }
 }
 
 /* What the journals want said on stderr. */

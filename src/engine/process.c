@@ -49,10 +49,9 @@ static bool has_tool(char *const *environment)
     static const char *const marks[] = {"CUDA_INJECTION64_PATH=", "NV_SANITIZER_", "CUDBG_"};
 
     for (; *environment; environment++) {
-        for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
+        for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
             if (strncmp(*environment, marks[i], strlen(marks[i])) == 0)
                 return true;
-        }
     }
     return false;
 }

@@ -196,10 +196,9 @@ static found find(sc_address address)
 
     if (last && look_for(last, address, passes, &out))
         return out;
-    for (sc_device *device = sc_device_next(NULL); device; device = sc_device_next(device)) {
+    for (sc_device *device = sc_device_next(NULL); device; device = sc_device_next(device))
         if (device != last && look_for(device, address, passes, &out))
             return out;
-    }
     return out;
 }
 

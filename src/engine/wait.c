@@ -27,9 +27,8 @@ int sc_wait(const sc_driver *driver, sc_context context, bool is_peered)
         return result;
     unsigned count = sc_device_contexts(contexts, SC_CONTEXT_MOST);
 
-    for (unsigned i = 0; i < count && result == SC_CUDA_SUCCESS; i++) {
+    for (unsigned i = 0; i < count && result == SC_CUDA_SUCCESS; i++)
         if (contexts[i] != context)
             result = wait_for_one(driver, contexts[i]);
-    }
     return result;
 }

@@ -92,14 +92,11 @@ static block *block_for(size_t bytes)
 {
     block *made;
 
-    for (unsigned i = block_count; i-- > 0;) {
-        if (!blocks[i].is_live && blocks[i].bytes == bytes) {
+    for (unsigned i = block_count; i-- > 0;)
+        if (!blocks[i].is_live && blocks[i].bytes == bytes)
             return &blocks[i];
-        }
-    }
-    if (block_count == BLOCKS) {
+    if (block_count == BLOCKS)
         return NULL;
-    }
     made = &blocks[block_count++];
     *made = (block){.address = next_address, .bytes = bytes};
     next_address += (bytes + 0x1fffff) & ~(uint64_t)0x1fffff;
@@ -110,16 +107,13 @@ static int allocate(uint64_t *address, size_t bytes)
 {
     block *made = NULL;
 
-    if (contexts[depth] == 0) {
+    if (contexts[depth] == 0)
         return INVALID_CONTEXT;
-    }
-    if (address == NULL || bytes == 0) {
+    if (address == NULL || bytes == 0)
         return INVALID_VALUE;
-    }
     (void)pthread_mutex_lock(&lock);
-    if (live_bytes + bytes <= memory) {
+    if (live_bytes + bytes <= memory)
         made = block_for(bytes);
-    }
     if (made != NULL) {
         made->is_live = true;
         live_bytes += bytes;
@@ -149,11 +143,9 @@ static int twin_alloc(uint64_t *address, size_t bytes)
 
 static block *block_at(uint64_t inside)
 {
-    for (unsigned i = 0; i < block_count; i++) {
-        if (blocks[i].is_live && inside - blocks[i].address < blocks[i].bytes) {
+    for (unsigned i = 0; i < block_count; i++)
+        if (blocks[i].is_live && inside - blocks[i].address < blocks[i].bytes)
             return &blocks[i];
-        }
-    }
     return NULL;
 }
 
@@ -162,9 +154,8 @@ int cuMemFree_v2(uint64_t address)
     int answer = fake_called("cuMemFree_v2");
     block *gone;
 
-    if (answer != SUCCESS || address == 0) {
+    if (answer != SUCCESS || address == 0)
         return answer;
-    }
     (void)pthread_mutex_lock(&lock);
     gone = block_at(address);
     if (gone == NULL || gone->address != address) {
@@ -236,27 +227,24 @@ int cuCtxGetDevice(int *device)
 {
     const int answer = fake_called("cuCtxGetDevice");
 
-    if (contexts[depth] == 0) {
+    if (contexts[depth] == 0)
         return INVALID_CONTEXT;
-    }
     *device = 0;
     return answer;
 }
 
 int cuCtxPushCurrent_v2(uintptr_t context)
 {
-    if (depth + 1 == STACK) {
+    if (depth + 1 == STACK)
         return INVALID_VALUE;
-    }
     contexts[++depth] = context;
     return fake_called("cuCtxPushCurrent_v2");
 }
 
 int cuCtxPopCurrent_v2(uintptr_t *context)
 {
-    if (depth == 0) {
+    if (depth == 0)
         return INVALID_CONTEXT;
-    }
     *context = contexts[depth--];
     return fake_called("cuCtxPopCurrent_v2");
 }
@@ -279,9 +267,8 @@ int cuDevicePrimaryCtxRetain(uintptr_t *context, int device)
 
 static int release_primary(void)
 {
-    if (atomic_load(&primary_count) == 0) {
+    if (atomic_load(&primary_count) == 0)
         return INVALID_CONTEXT;
-    }
     atomic_fetch_sub(&primary_count, 1);
     return SUCCESS;
 }
@@ -326,9 +313,8 @@ static const fake_function *resolve(const char *symbol, int version, uint64_t fl
         const int wants_thread = row->has_thread && (flags & PER_THREAD) != 0;
 
         if (strcmp(row->base, symbol) == 0 && row->version <= version &&
-            row->is_thread == wants_thread && (best == NULL || row->version > best->version)) {
+            row->is_thread == wants_thread && (best == NULL || row->version > best->version))
             best = row;
-        }
     }
     return best;
 }
@@ -336,9 +322,8 @@ static const fake_function *resolve(const char *symbol, int version, uint64_t fl
 static int answer_with(const fake_function *found, void **function)
 {
     *function = found != NULL ? found->address : NULL;
-    if (found != NULL && atomic_load(&are_twins) && strcmp(found->name, "cuMemAlloc_v2") == 0) {
+    if (found != NULL && atomic_load(&are_twins) && strcmp(found->name, "cuMemAlloc_v2") == 0)
         *function = (void *)(uintptr_t)twin_alloc;
-    }
     return SUCCESS;
 }
 
@@ -355,12 +340,10 @@ int cuGetProcAddress_v2(const char *symbol, void **function, int version, uint64
     const fake_function *found = resolve(symbol, version, flags);
     const int answer = fake_called("cuGetProcAddress_v2");
 
-    if (answer != SUCCESS) {
+    if (answer != SUCCESS)
         return answer;
-    }
-    if (status != NULL) {
+    if (status != NULL)
         *status = found != NULL ? RESOLVED : NOT_FOUND;
-    }
     if (symbol[0] == '\0') { /* something private: a pointer that is nobody's business */
         *function = (void *)(uintptr_t)cuMemAlloc_v2;
         return SUCCESS;

@@ -28,9 +28,8 @@ static void bind(void)
     void *found = NULL;
     int status = 0;
 
-    if (libcuda == NULL) {
+    if (libcuda == NULL)
         return;
-    }
     resolve = (resolve5_type *)(uintptr_t)dlsym(libcuda, "cuGetProcAddress_v2");
     (void)resolve("", &found, 0, 0, &status);
     (void)resolve("cuMemAlloc", &found, 3020, 0, &status);
@@ -53,12 +52,10 @@ int cudaMalloc(void **address, size_t bytes)
     uint64_t given = 0;
     int result = enter();
 
-    if (result == SUCCESS && bytes > 0) {
+    if (result == SUCCESS && bytes > 0)
         result = alloc(&given, bytes);
-    }
-    if (result == SUCCESS) {
+    if (result == SUCCESS)
         *address = (void *)(uintptr_t)given;
-    }
     return result;
 }
 

@@ -47,9 +47,8 @@ static unsigned number_of(const char *name)
 {
     unsigned i = 0;
 
-    while (i + 1 < COUNT && strcmp(fake_functions[i].name, name) != 0) {
+    while (i + 1 < COUNT && strcmp(fake_functions[i].name, name) != 0)
         i++;
-    }
     return i;
 }
 

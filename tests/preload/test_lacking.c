@@ -52,12 +52,11 @@ int main(int argc, char **argv)
           "our own failed look-ups, which this one caused, leave no error");
     seen = FIND(probe_state_type, RTLD_DEFAULT, "probe_state")();
     (void)FIND(context_type, libcuda, "cuCtxSetCurrent")(FAKE_CONTEXT);
-    if (argc > 1 && strcmp(argv[1], "old") == 0) {
+    if (argc > 1 && strcmp(argv[1], "old") == 0)
         an_old_driver_is_served();
-    } else if (argc > 1 && strcmp(argv[1], "half") == 0) {
+    else if (argc > 1 && strcmp(argv[1], "half") == 0)
         half_a_driver_is_left_alone();
-    } else {
+    else
         return 2;
-    }
     return check_failures != 0;
 }

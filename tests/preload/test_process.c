@@ -41,12 +41,10 @@ static void one_step(void)
 {
     uint64_t held[KEYS];
 
-    for (int key = 0; key < KEYS; key++) {
+    for (int key = 0; key < KEYS; key++)
         CHECK(alloc(&held[key], size_of(key)) == SUCCESS, "an allocation succeeds");
-    }
-    for (int key = 0; key < KEYS; key++) {
+    for (int key = 0; key < KEYS; key++)
         CHECK(release(held[key]) == SUCCESS, "a free succeeds");
-    }
 }
 
 /* After this the set is fixed and every buffer is parked. */
@@ -54,9 +52,8 @@ static void warm_up(void)
 {
     unsigned before;
 
-    for (int step = 0; step < STEPS; step++) {
+    for (int step = 0; step < STEPS; step++)
         one_step();
-    }
     before = calls("cuMemAlloc_v2");
     one_step();
     CHECK(calls("cuMemAlloc_v2") == before, "steps that repeat make no driver allocation");
@@ -151,14 +148,12 @@ static void children_are_inert(void)
     warm_up();
     (void)alloc(&held, size_of(4));
     child = fork();
-    if (child == 0) {
+    if (child == 0)
         exit(child_is_inert(held)); /* with destructors */
-    }
     wait_for(child);
     child = syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
-    if (child == 0) {
+    if (child == 0)
         _exit(child_is_inert(held));
-    }
     wait_for(child);
     (void)pthread_create(&busy, NULL, keep_busy, &stop); /* holds our locks at any moment */
     for (int i = 0; i < 50; i++) {
@@ -189,9 +184,8 @@ __attribute__((destructor)) static void free_late(void)
         CHECK(release(held_until_the_end) == SUCCESS, "a destructor frees");
         CHECK(alloc(&address, size_of(1)) == SUCCESS && release(address) == SUCCESS,
               "and allocates");
-        if (check_failures != 0) {
+        if (check_failures != 0)
             _exit(1);
-        }
     }
 }
 
@@ -204,9 +198,8 @@ static void destructors_still_free(void)
 static void a_closed_driver_stays_usable(void)
 {
     warm_up();
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 3; i++)
         (void)dlclose(libcuda);
-    }
     one_step();
     open_driver();
     one_step();
@@ -268,12 +261,10 @@ static void no_address_has_two_owners(void)
     seed = given != NULL ? (unsigned)atoi(given) : (unsigned)getpid();
     (void)printf("SC_SEED=%u\n", seed);
     FIND(fake_memory_type, libcuda, "fake_memory")((size_t)64 << 30);
-    for (uintptr_t i = 0; i < THREADS; i++) {
+    for (uintptr_t i = 0; i < THREADS; i++)
         (void)pthread_create(&threads[i], NULL, churn, (void *)i);
-    }
-    for (int i = 0; i < THREADS; i++) {
+    for (int i = 0; i < THREADS; i++)
         (void)pthread_join(threads[i], NULL);
-    }
 }
 
 int main(int argc, char **argv)

@@ -36,12 +36,10 @@ int main(void)
 
     libcuda = must(dlopen("libcuda.so.1", RTLD_NOW), "libcuda.so.1");
     (void)pthread_barrier_init(&start, NULL, THREADS);
-    for (int i = 0; i < THREADS; i++) {
+    for (int i = 0; i < THREADS; i++)
         (void)pthread_create(&threads[i], NULL, race, &hooks[i]);
-    }
-    for (int i = 0; i < THREADS; i++) {
+    for (int i = 0; i < THREADS; i++)
         (void)pthread_join(threads[i], NULL);
-    }
     real = FIND(fake_address_type, libcuda, "fake_address");
     calls = FIND(fake_calls_type, libcuda, "fake_calls");
     for (int i = 0; i < THREADS; i++) {

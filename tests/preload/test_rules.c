@@ -137,13 +137,11 @@ static void more_captures_than_slots_pass_through_for_good(void)
     void *graph = NULL;
     const int many = 70;
 
-    for (int i = 0; i < many; i++) {
+    for (int i = 0; i < many; i++)
         (void)cuStreamBeginCapture_v2(0x10000 + 16 * (uintptr_t)i, 0);
-    }
     CHECK(seen->captures == many, "all are counted");
-    for (int i = 0; i < many; i++) {
+    for (int i = 0; i < many; i++)
         (void)cuStreamEndCapture(0x10000 + 16 * (uintptr_t)i, &graph);
-    }
     CHECK(seen->captures > 0 && seen->captures < many, "those without a slot stay counted");
     seen->captures = 0;
 }

@@ -63,27 +63,21 @@ int main(int argc, char **argv)
     int steps;
     int count;
 
-    if (argc != 4 || !choose(argv[1])) {
+    if (argc != 4 || !choose(argv[1]))
         return 2;
-    }
     steps = atoi(argv[2]);
     count = atoi(argv[3]);
     if (count > MOST || cuInit(0) != CUDA_SUCCESS ||
         cuDevicePrimaryCtxRetain(&context, 0) != CUDA_SUCCESS ||
-        cuCtxSetCurrent(context) != CUDA_SUCCESS) {
+        cuCtxSetCurrent(context) != CUDA_SUCCESS)
         return 3;
-    }
     for (int step = 0; step < steps; step++) {
-        for (int i = 0; i < count; i++) {
-            if (alloc(&held[i], (size_t)(i + 1) << 20) != CUDA_SUCCESS) {
+        for (int i = 0; i < count; i++)
+            if (alloc(&held[i], (size_t)(i + 1) << 20) != CUDA_SUCCESS)
                 return 4;
-            }
-        }
-        for (int i = 0; i < count; i++) {
-            if (release(held[i]) != CUDA_SUCCESS) {
+        for (int i = 0; i < count; i++)
+            if (release(held[i]) != CUDA_SUCCESS)
                 return 5;
-            }
-        }
     }
     (void)printf("%d steps done\n", steps);
     return 0;

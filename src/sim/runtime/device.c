@@ -127,10 +127,9 @@ static cudaError_t use(int ordinal)
 /* The device whose primary context this was before a reset, or -1. */
 static int find_stale(CUcontext context)
 {
-    for (int i = 0; i < SIMRT_MAX_DEVICES; i++) {
+    for (int i = 0; i < SIMRT_MAX_DEVICES; i++)
         if (devices[i].primary == context && !atomic_load(&devices[i].active))
             return i;
-    }
     return -1;
 }
 

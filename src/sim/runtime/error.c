@@ -19,10 +19,9 @@ static const error_row rows[] = {
 
 static const error_row *find(int value)
 {
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
         if ((int)rows[i].error == value)
             return &rows[i];
-    }
     return NULL;
 }
 

@@ -7,10 +7,9 @@ void teacher_make(struct teacher *teacher, uint64_t seed)
 {
     uint64_t state = random_seed(seed, RANDOM_TEACHER, 0);
 
-    for (int output = 0; output < OUTPUT_WIDTH; output++) {
+    for (int output = 0; output < OUTPUT_WIDTH; output++)
         for (int input = 0; input < INPUT_WIDTH; input++)
             teacher->weight[output][input] = 0.5f * random_float(&state);
-    }
 }
 
 /* What a position adds to each input, from -0.5 to 0.5. */

@@ -49,11 +49,10 @@ static int list_candidates(const struct options *options, int *candidates)
 {
     int count = 0;
 
-    for (int length = options->length / 2; length <= lengths_max(options); length++) {
+    for (int length = options->length / 2; length <= lengths_max(options); length++)
         if (length != options->length && length != short_length(options) &&
             length != lengths_of_evaluation(options))
             candidates[count++] = length;
-    }
     return count;
 }
 

@@ -70,10 +70,9 @@ static const fake_question *find_question(const char *name)
     unsigned count = 0;
     const fake_question *asked = questions(&count);
 
-    for (unsigned i = 0; i < count; i++) {
+    for (unsigned i = 0; i < count; i++)
         if (strcmp(asked[i].name, name) == 0)
             return &asked[i];
-    }
     return NULL;
 }
 
@@ -90,12 +89,11 @@ START_TEST(one_dlsym_finds_the_resolver_and_the_rest_are_the_simulators_own)
 
     first_use();
     ck_assert_int_eq(open_flags, RTLD_NOW);
-    for (unsigned i = 0; i < lookup_count; i++) {
+    for (unsigned i = 0; i < lookup_count; i++)
         if (strcmp(lookups[i], "cuGetProcAddress_v2") == 0)
             resolvers++;
         else
             ck_assert_msg(strncmp(lookups[i], "simcuda_", 8) == 0, "dlsym of %s", lookups[i]);
-    }
     ck_assert_uint_eq(resolvers, 1);
 }
 END_TEST
