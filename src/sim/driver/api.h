@@ -7,7 +7,7 @@
  * declarations are made visible here, and a definition takes its visibility (and its type check)
  * from them.
  *
- * Every exported function begins with one of the three entries below. They count the call, answer
+ * Every exported function begins with one of the entries below. They count the call, answer
  * for a forked child, and apply SIMCUDA_FAIL; the later ones also check what the call needs. What
  * they return is what the call returns, unless it is CUDA_SUCCESS. */
 #ifndef SC_SIM_API_H
@@ -30,6 +30,9 @@ CUresult sim_enter_ready(enum sim_call call);
 
 /* A call that needs a current context without a sticky error; *context is set on success. */
 CUresult sim_enter_context(enum sim_call call, struct sim_context **context);
+
+/* The same for a call that stream capture calls unsafe, see capture.h. */
+CUresult sim_enter_unsafe(enum sim_call call, struct sim_context **context);
 
 /* Gives up `status` as the context's error for good when it is of the sticky kind; returns it. */
 CUresult sim_error(struct sim_context *context, CUresult status);

@@ -15,6 +15,7 @@ static const char *const names[SIM_CALL_COUNT] = {
 
 static _Atomic uint64_t counts[SIM_CALL_COUNT];
 static unsigned char unsupported[SIM_CALL_COUNT];
+static _Thread_local enum sim_call current;
 
 /* fails[call] is set where SIMCUDA_FAIL names the function; an entry counts its own calls, since
  * "cuMemcpyHtoD" means all spellings of it together. */
@@ -67,6 +68,7 @@ int sim_calls_enter(enum sim_call call)
     const struct sim_fail_list *list = &sim_settings()->fail;
     int code = 0;
 
+    current = call;
     atomic_fetch_add_explicit(&counts[call], 1, memory_order_relaxed);
     if (!fails[call])
         return 0;
@@ -75,6 +77,11 @@ int sim_calls_enter(enum sim_call call)
             atomic_fetch_add(&fail_seen[i], 1) + 1 == list->items[i].at)
             code = list->items[i].code;
     return code;
+}
+
+const char *sim_calls_current(void)
+{
+    return names[current];
 }
 
 void sim_calls_unsupported(enum sim_call call)

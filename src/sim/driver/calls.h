@@ -20,6 +20,9 @@ enum sim_call {
 /* Counts the call; nonzero: the CUDA error SIMCUDA_FAIL wants from it. */
 int sim_calls_enter(enum sim_call call);
 
+/* The call the thread made last: the one it is in. */
+const char *sim_calls_current(void);
+
 /* Marks the function as one that answers "not supported". */
 void sim_calls_unsupported(enum sim_call call);
 

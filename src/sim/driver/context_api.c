@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * context_api.c - context management of the driver API. */
 #include "api.h"
+#include "capture.h"
 #include "context.h"
 #include "device.h"
 #include "lock.h"
@@ -216,9 +217,11 @@ static CUresult synchronise(enum sim_call call, CUcontext ctx)
     if (status != CUDA_SUCCESS)
         return status;
     sim_lock();
-    sim_context_drain_locked(context);
+    status = sim_capture_ask_context_locked(context);
+    if (status == CUDA_SUCCESS)
+        sim_context_drain_locked(context);
     sim_unlock();
-    return (CUresult)context->sticky;
+    return status == CUDA_SUCCESS ? (CUresult)context->sticky : status;
 }
 
 CUresult cuCtxSynchronize(void)

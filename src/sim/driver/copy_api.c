@@ -1,94 +1,43 @@
 /* SPDX-License-Identifier: MIT
- * copy_api.c - memory copies of the driver API.
- *
- * The bytes move when the stream gets there. What the host waits for is what CUDA documents ("API
- * synchronization behavior"): a synchronous copy waits unless both ends are device memory; an
- * asynchronous one from pageable memory is staged first, so that the source may change at once; one
- * to pageable memory, or from host to host, returns when it is done. */
-#include <stdlib.h>
-#include <string.h>
-
+ * copy_api.c - copies of one row of bytes in the driver API. */
 #include "context.h"
-#include "memory.h"
-#include "pointer.h"
+#include "copy.h"
+#include "lock.h"
 #include "stream.h"
 
-struct copy_op {
-    struct sim_op op;
-    enum sim_call call;
-    uintptr_t to, from; /* from: the staged bytes, where there are some */
-    size_t bytes;
-    unsigned char staged[];
-};
-
-enum end { END_ANY, END_DEVICE }; /* what the function's parameter must be */
+/* What the function's parameter must be. */
+#define END_ANY    false
+#define END_DEVICE true
 
 struct copy_call {
     enum sim_call call;
     uintptr_t to, from;
     size_t bytes;
-    enum end to_end, from_end;
+    bool to_device, from_device;
     CUstream stream;
     bool per_thread;
     bool async;
 };
 
-static void run_copy(struct sim_op *op)
-{
-    struct copy_op *copy = (struct copy_op *)op;
-    const char *name = sim_calls_name(copy->call);
-    bool readable = sim_memory_check(name, false, copy->from, copy->bytes);
-
-    if (sim_memory_check(name, true, copy->to, copy->bytes) && readable)
-        memmove(sim_pointer(copy->to), sim_pointer(copy->from), copy->bytes);
-}
-
-static void release_copy(struct sim_op *op)
-{
-    free(op);
-}
-
-static struct sim_op *new_copy(const struct copy_call *call, bool stage)
-{
-    struct copy_op *copy = malloc(sizeof *copy + (stage ? call->bytes : 0));
-
-    if (!copy)
-        return NULL;
-    copy->op = (struct sim_op){.run = run_copy, .release = release_copy};
-    copy->call = call->call;
-    copy->to = call->to;
-    copy->from = call->from;
-    copy->bytes = call->bytes;
-    if (stage) {
-        memcpy(copy->staged, sim_pointer(call->from), call->bytes);
-        copy->from = (uintptr_t)copy->staged;
-    }
-    return &copy->op;
-}
-
-static bool end_valid(uintptr_t address, enum end end)
-{
-    return address != 0 && (end == END_ANY || sim_memory_plausible(address));
-}
-
 static CUresult copy(const struct copy_call *call)
 {
     struct sim_context *context;
     CUresult status = sim_enter_context(call->call, &context);
-    bool to_device, from_device, stage, wait;
 
     if (status != CUDA_SUCCESS || call->bytes == 0)
         return status;
-    if (!end_valid(call->to, call->to_end) || !end_valid(call->from, call->from_end))
+    if (!sim_copy_end_valid(call->to, call->to_device) ||
+        !sim_copy_end_valid(call->from, call->from_device))
         return CUDA_ERROR_INVALID_VALUE;
-    to_device = sim_memory_on_device(call->to);
-    from_device = sim_memory_on_device(call->from);
-    stage = call->async && to_device && sim_memory_pageable(call->from);
-    if (call->async)
-        wait = !to_device && (!from_device || sim_memory_pageable(call->to));
-    else
-        wait = !to_device || !from_device;
-    return sim_enqueue(context, call->stream, call->per_thread, new_copy(call, stage), wait);
+    return sim_copy(context, &(struct sim_copy){.call = call->call,
+                                                .to = {.address = call->to},
+                                                .from = {.address = call->from},
+                                                .width = call->bytes,
+                                                .height = 1,
+                                                .depth = 1,
+                                                .stream = call->stream,
+                                                .per_thread = call->per_thread,
+                                                .async = call->async});
 }
 
 #define SYNC(function, suffix, thread, to_type, to_kind, from_type, from_kind)                     \
@@ -98,8 +47,8 @@ static CUresult copy(const struct copy_call *call)
                                         .to = (uintptr_t)to,                                       \
                                         .from = (uintptr_t)from,                                   \
                                         .bytes = ByteCount,                                        \
-                                        .to_end = (to_kind),                                       \
-                                        .from_end = (from_kind),                                   \
+                                        .to_device = (to_kind),                                    \
+                                        .from_device = (from_kind),                                \
                                         .per_thread = (thread)});                                  \
     }
 
@@ -110,8 +59,8 @@ static CUresult copy(const struct copy_call *call)
                                         .to = (uintptr_t)to,                                       \
                                         .from = (uintptr_t)from,                                   \
                                         .bytes = ByteCount,                                        \
-                                        .to_end = (to_kind),                                       \
-                                        .from_end = (from_kind),                                   \
+                                        .to_device = (to_kind),                                    \
+                                        .from_device = (from_kind),                                \
                                         .stream = hStream,                                         \
                                         .per_thread = (thread),                                    \
                                         .async = true});                                           \

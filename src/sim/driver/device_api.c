@@ -198,17 +198,3 @@ CUresult cuDeviceGetByPCIBusId(CUdevice *dev, const char *pciBusId)
     *dev = (CUdevice)bus - 1;
     return CUDA_SUCCESS;
 }
-
-/* Peer access is not modelled, and a device that cannot is a valid answer. */
-CUresult cuDeviceCanAccessPeer(int *canAccessPeer, CUdevice dev, CUdevice peerDev)
-{
-    struct sim_device *device;
-    CUresult status = enter_device(CALL_cuDeviceCanAccessPeer, canAccessPeer, dev, &device);
-
-    if (status != CUDA_SUCCESS)
-        return status;
-    if (!sim_device_find(peerDev))
-        return CUDA_ERROR_INVALID_DEVICE;
-    *canAccessPeer = 0;
-    return CUDA_SUCCESS;
-}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "api.h"
+#include "capture.h"
 #include "context.h"
 #include "process.h"
 #include "unsupported.h"
@@ -31,6 +32,13 @@ CUresult sim_enter_context(enum sim_call call, struct sim_context **context)
     CUresult status = sim_enter_ready(call);
 
     return status == CUDA_SUCCESS ? sim_context_usable(context) : status;
+}
+
+CUresult sim_enter_unsafe(enum sim_call call, struct sim_context **context)
+{
+    CUresult status = sim_enter_context(call, context);
+
+    return status == CUDA_SUCCESS ? sim_capture_unsafe() : status;
 }
 
 int sim_unsupported(enum sim_call call)

@@ -17,6 +17,7 @@ static void close_event(struct sim_object *object)
 
     if (event->mark)
         sim_mark_drop_locked(event->mark);
+    sim_part_drop_locked(&event->part);
     free(event);
 }
 
@@ -77,24 +78,13 @@ CUresult cuEventDestroy_v2(CUevent hEvent)
     return destroy(CALL_cuEventDestroy_v2, hEvent);
 }
 
-static CUresult record_locked(struct sim_context *context, CUevent hEvent, CUstream hStream,
-                              bool per_thread)
+/* Enqueues an operation that completes a mark, which then is the event's. */
+static CUresult mark_locked(struct sim_stream *stream, struct sim_event *event)
 {
-    struct sim_event *event = sim_handle_find_locked(hEvent, SIM_EVENT);
-    struct sim_stream *stream;
-    struct sim_mark *mark;
-    struct sim_op *op;
+    struct sim_mark *mark = sim_mark_new();
+    struct sim_op *op = sim_op_empty();
     CUresult status;
 
-    if (!event)
-        return CUDA_ERROR_INVALID_HANDLE;
-    status = sim_stream_find_locked(context, hStream, per_thread, &stream);
-    if (status != CUDA_SUCCESS)
-        return status;
-    if (event->object.context != stream->object.context)
-        return CUDA_ERROR_INVALID_HANDLE;
-    mark = sim_mark_new();
-    op = sim_op_empty();
     if (!mark || !op) {
         free(mark);
         free(op);
@@ -109,7 +99,30 @@ static CUresult record_locked(struct sim_context *context, CUevent hEvent, CUstr
     if (event->mark)
         sim_mark_drop_locked(event->mark);
     event->mark = mark;
+    sim_part_drop_locked(&event->part);
     return CUDA_SUCCESS;
+}
+
+/* An external record is a node of its own, which we do not model; outside a capture it is no
+ * record at all. */
+static CUresult record_locked(struct sim_context *context, CUevent hEvent, CUstream hStream,
+                              bool external, bool per_thread)
+{
+    struct sim_event *event = sim_handle_find_locked(hEvent, SIM_EVENT);
+    struct sim_stream *stream;
+    CUresult status;
+
+    if (!event)
+        return CUDA_ERROR_INVALID_HANDLE;
+    status = sim_stream_find_locked(context, hStream, per_thread, &stream);
+    if (status != CUDA_SUCCESS)
+        return status;
+    if (event->object.context != stream->object.context)
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (external)
+        return stream->part.capture ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_INVALID_VALUE;
+    return stream->part.capture ? sim_capture_record_locked(stream, event)
+                                : mark_locked(stream, event);
 }
 
 static CUresult record(enum sim_call call, CUevent hEvent, CUstream hStream, unsigned flags,
@@ -123,7 +136,7 @@ static CUresult record(enum sim_call call, CUevent hEvent, CUstream hStream, uns
     if ((flags & ~(unsigned)CU_EVENT_RECORD_EXTERNAL) != 0)
         return CUDA_ERROR_INVALID_VALUE;
     sim_lock();
-    status = record_locked(context, hEvent, hStream, per_thread);
+    status = record_locked(context, hEvent, hStream, flags == CU_EVENT_RECORD_EXTERNAL, per_thread);
     sim_unlock();
     return status;
 }
@@ -148,6 +161,19 @@ CUresult cuEventRecordWithFlags_ptsz(CUevent hEvent, CUstream hStream, unsigned 
     return record(CALL_cuEventRecordWithFlags_ptsz, hEvent, hStream, flags, true);
 }
 
+/* An event whose work somebody asks about: an unsafe call, and one that conflicts with the capture
+ * it may have been recorded in. */
+static CUresult ask_locked(CUevent handle, struct sim_event **event)
+{
+    CUresult status;
+
+    *event = sim_handle_find_locked(handle, SIM_EVENT);
+    if (!*event)
+        return CUDA_ERROR_INVALID_HANDLE;
+    status = sim_capture_ask_event_locked(*event);
+    return status == CUDA_SUCCESS ? sim_capture_unsafe_locked() : status;
+}
+
 CUresult cuEventQuery(CUevent hEvent)
 {
     struct sim_context *context;
@@ -157,10 +183,8 @@ CUresult cuEventQuery(CUevent hEvent)
     if (status != CUDA_SUCCESS)
         return status;
     sim_lock();
-    event = sim_handle_find_locked(hEvent, SIM_EVENT);
-    if (!event)
-        status = CUDA_ERROR_INVALID_HANDLE;
-    else if (event->mark && !event->mark->done)
+    status = ask_locked(hEvent, &event);
+    if (status == CUDA_SUCCESS && event->mark && !event->mark->done)
         status = CUDA_ERROR_NOT_READY;
     sim_unlock();
     return status;
@@ -175,8 +199,8 @@ CUresult cuEventSynchronize(CUevent hEvent)
     if (status != CUDA_SUCCESS)
         return status;
     sim_lock();
-    event = sim_handle_find_locked(hEvent, SIM_EVENT);
-    if (event && event->mark) {
+    status = ask_locked(hEvent, &event);
+    if (status == CUDA_SUCCESS && event->mark) {
         struct sim_mark *mark = sim_mark_share_locked(event->mark);
 
         while (!mark->done)
@@ -184,14 +208,21 @@ CUresult cuEventSynchronize(CUevent hEvent)
         sim_mark_drop_locked(mark);
     }
     sim_unlock();
-    return event ? (CUresult)context->sticky : CUDA_ERROR_INVALID_HANDLE;
+    return status == CUDA_SUCCESS ? (CUresult)context->sticky : status;
 }
 
 static CUresult elapsed_locked(float *ms, CUevent hStart, CUevent hEnd)
 {
     struct sim_event *start = sim_handle_find_locked(hStart, SIM_EVENT);
     struct sim_event *end = sim_handle_find_locked(hEnd, SIM_EVENT);
+    CUresult status = CUDA_SUCCESS;
 
+    if (start && end)
+        status = sim_capture_ask_event_locked(start);
+    if (start && end && status == CUDA_SUCCESS)
+        status = sim_capture_ask_event_locked(end);
+    if (status != CUDA_SUCCESS)
+        return status;
     if (!start || !end || !start->mark || !end->mark ||
         ((start->flags | end->flags) & CU_EVENT_DISABLE_TIMING) ||
         start->object.context != end->object.context)

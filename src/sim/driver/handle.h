@@ -20,6 +20,9 @@ enum sim_kind {
     SIM_LIBRARY,
     SIM_FUNCTION, /* of a module */
     SIM_KERNEL,   /* of a library */
+    SIM_GRAPH,
+    SIM_NODE, /* of a graph */
+    SIM_EXEC, /* a graph that can be launched */
 };
 
 struct sim_object {

@@ -92,14 +92,13 @@ static const unsigned char *packed_parameters(void **extra, size_t *bytes)
     const unsigned char *buffer = NULL;
 
     *bytes = 0;
-    for (size_t i = 0; extra[i] != CU_LAUNCH_PARAM_END; i += 2) {
+    for (size_t i = 0; extra[i] != CU_LAUNCH_PARAM_END; i += 2)
         if (extra[i] == CU_LAUNCH_PARAM_BUFFER_POINTER)
             buffer = extra[i + 1];
         else if (extra[i] == CU_LAUNCH_PARAM_BUFFER_SIZE)
             *bytes = *(const size_t *)extra[i + 1];
         else
             return NULL;
-    }
     return buffer;
 }
 
@@ -155,7 +154,8 @@ static CUresult new_launch(const struct launch_call *call, const char *name, str
             sim_registration_put(kernel);
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
-    launch->op = (struct sim_op){.run = run_launch, .release = release_launch};
+    launch->op = (struct sim_op){
+        .run = run_launch, .release = release_launch, .node = CU_GRAPH_NODE_TYPE_KERNEL};
     launch->kernel = kernel;
     launch->launch = call->launch;
     launch->arguments = (void **)((unsigned char *)launch + head);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "lock.h"
 
+#include "report.h"
+
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t progress = PTHREAD_COND_INITIALIZER;
 static unsigned waiting;
@@ -13,6 +15,7 @@ void sim_lock(void)
 void sim_unlock(void)
 {
     pthread_mutex_unlock(&mutex);
+    sim_report_flush();
 }
 
 void sim_wait_locked(void)

@@ -20,7 +20,7 @@
 #include <pthread.h>
 
 void sim_lock(void);
-void sim_unlock(void);
+void sim_unlock(void); /* and reports what was noted meanwhile (report.h) */
 
 /* Waits, letting go of the lock, until an operation completes somewhere. */
 void sim_wait_locked(void);

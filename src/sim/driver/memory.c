@@ -145,6 +145,11 @@ static void release_block(struct sim_block *block)
     free(block);
 }
 
+static bool is_of(const struct sim_block *block, enum sim_memory_kind kind)
+{
+    return block->kind == kind || (kind == SIM_DEVICE_MEMORY && block->kind == SIM_MANAGED_MEMORY);
+}
+
 CUresult sim_memory_free(uintptr_t address, enum sim_memory_kind kind, uint64_t cost_ns)
 {
     struct sim_block *block;
@@ -152,7 +157,7 @@ CUresult sim_memory_free(uintptr_t address, enum sim_memory_kind kind, uint64_t 
 
     sim_lock();
     block = sim_memory_find_locked(address);
-    if (!block || block->kind != kind || block->address != address || block->freeing) {
+    if (!block || !is_of(block, kind) || block->address != address || block->freeing) {
         sim_unlock();
         return CUDA_ERROR_INVALID_VALUE;
     }
@@ -181,7 +186,7 @@ static enum sim_place look(uintptr_t address, bool *known, bool *device)
     if (!block)
         block = sim_memory_find_locked(address);
     *known = block != NULL;
-    *device = block ? block->kind == SIM_DEVICE_MEMORY : place != SIM_PLACE_OUTSIDE;
+    *device = block ? is_of(block, SIM_DEVICE_MEMORY) : place != SIM_PLACE_OUTSIDE;
     sim_unlock();
     return place;
 }
@@ -204,6 +209,18 @@ bool sim_memory_on_device(uintptr_t address)
 
     (void)look(address, &known, &device);
     return device;
+}
+
+bool sim_memory_synchronises(uintptr_t address)
+{
+    const struct sim_block *block;
+    bool synchronises;
+
+    sim_lock();
+    block = sim_memory_find_locked(address);
+    synchronises = block && block->sync_memops;
+    sim_unlock();
+    return synchronises;
 }
 
 bool sim_memory_check(const char *what, bool writes, uintptr_t address, size_t bytes)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * memory.h - allocations: who owns which bytes, and whether an operation may touch them.
  *
- * A block is one live allocation: device memory, pinned host memory, or host memory that was
- * registered. It belongs to a context (its list) and ends with it. While cuMemFree waits for the
- * device the block is `freeing`: work enqueued before may use it, a second free may not. Blocks and
- * the list are guarded by the lock; the bytes themselves are guarded by stream order, as on a GPU.
+ * A block is one live allocation: device memory, managed memory, pinned host memory, or host memory
+ * that was registered. It belongs to a context (its list) and ends with it. While cuMemFree waits
+ * for the device the block is `freeing`: work enqueued before may use it, a second free may not.
+ * Blocks and the list are guarded by the lock; the bytes themselves are guarded by stream order, as
+ * on a GPU.
  */
 #ifndef SC_SIM_MEMORY_H
 #define SC_SIM_MEMORY_H
@@ -17,7 +18,12 @@
 
 struct sim_context;
 
-enum sim_memory_kind { SIM_DEVICE_MEMORY, SIM_PINNED_MEMORY, SIM_REGISTERED_MEMORY };
+enum sim_memory_kind {
+    SIM_DEVICE_MEMORY,
+    SIM_MANAGED_MEMORY, /* migrates on demand, so that no device's memory is taken by allocating */
+    SIM_PINNED_MEMORY,
+    SIM_REGISTERED_MEMORY,
+};
 
 struct sim_block {
     struct sim_block *next, *previous; /* of the context, or of those to be discarded */
@@ -25,13 +31,14 @@ struct sim_block {
     uintptr_t address;
     size_t bytes; /* as asked for */
     enum sim_memory_kind kind;
-    unsigned flags; /* of cuMemHostAlloc or cuMemHostRegister */
+    unsigned flags; /* of cuMemAllocManaged, cuMemHostAlloc or cuMemHostRegister */
     unsigned long long id;
+    bool sync_memops; /* CU_POINTER_ATTRIBUTE_SYNC_MEMOPS */
     bool freeing;
     bool freed; /* the wait is over; its memory is about to go */
 };
 
-/* Allocates device or pinned memory for `context`. */
+/* Allocates memory of any kind but the registered for `context`. */
 CUresult sim_memory_new(struct sim_context *context, enum sim_memory_kind kind, size_t bytes,
                         unsigned flags, uintptr_t *address);
 
@@ -40,7 +47,7 @@ CUresult sim_memory_register(struct sim_context *context, uintptr_t address, siz
                              unsigned flags);
 
 /* Frees the block of `kind` that begins at `address`, after the work of its context; `cost_ns` is
- * spent on top. CUDA_ERROR_INVALID_VALUE: no such block. */
+ * spent on top. Device memory includes the managed. CUDA_ERROR_INVALID_VALUE: no such block. */
 CUresult sim_memory_free(uintptr_t address, enum sim_memory_kind kind, uint64_t cost_ns);
 
 /* The block whose bytes include `address`; NULL: none. */
@@ -52,8 +59,11 @@ bool sim_memory_plausible(uintptr_t address);
 /* Is it host memory that CUDA does not know? */
 bool sim_memory_pageable(uintptr_t address);
 
-/* Is it device memory, live or freed? */
+/* Is it device memory, live or freed? Managed memory is. */
 bool sim_memory_on_device(uintptr_t address);
+
+/* Must operations on it that are synchronous in name be so in fact? */
+bool sim_memory_synchronises(uintptr_t address);
 
 /* Checks a range that `what` is about to touch, when it runs: false, and a violation is counted,
  * when the range is not inside one live block. Host memory CUDA does not know is always fine. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * memory_api.c - allocation and freeing of device and pinned memory in the driver API. */
+ * memory_api.c - allocation and freeing of device and pinned memory. */
 #include "api.h"
+#include "capture.h"
 #include "clock.h"
 #include "context.h"
 #include "device.h"
@@ -12,7 +13,7 @@
 CUresult cuMemAlloc_v2(CUdeviceptr *dptr, size_t bytesize)
 {
     struct sim_context *context;
-    CUresult status = sim_enter_context(CALL_cuMemAlloc_v2, &context);
+    CUresult status = sim_enter_unsafe(CALL_cuMemAlloc_v2, &context);
     uintptr_t address;
 
     if (status != CUDA_SUCCESS)
@@ -26,10 +27,46 @@ CUresult cuMemAlloc_v2(CUdeviceptr *dptr, size_t bytesize)
     return status;
 }
 
-/* The pointer says which context it belongs to, so the thread needs none. */
+/* Rows are kept apart by what every texture alignment divides. */
+#define PITCH ((size_t)512)
+
+CUresult cuMemAllocPitch_v2(CUdeviceptr *dptr, size_t *pPitch, size_t WidthInBytes, size_t Height,
+                            unsigned int ElementSizeBytes)
+{
+    struct sim_context *context;
+    CUresult status = sim_enter_unsafe(CALL_cuMemAllocPitch_v2, &context);
+    uintptr_t address;
+    size_t pitch;
+
+    if (status != CUDA_SUCCESS)
+        return status;
+    if (!dptr || !pPitch || WidthInBytes == 0 || Height == 0 ||
+        (ElementSizeBytes != 4 && ElementSizeBytes != 8 && ElementSizeBytes != 16))
+        return CUDA_ERROR_INVALID_VALUE;
+    if (WidthInBytes > SIZE_MAX - PITCH || WidthInBytes + PITCH > SIZE_MAX / Height)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    pitch = (WidthInBytes + PITCH - 1) / PITCH * PITCH;
+    sim_spend_ns(sim_settings()->malloc_ns);
+    status = sim_memory_new(context, SIM_DEVICE_MEMORY, pitch * Height, 0, &address);
+    if (status != CUDA_SUCCESS)
+        return status;
+    *dptr = (CUdeviceptr)address;
+    *pPitch = pitch;
+    return CUDA_SUCCESS;
+}
+
+/* Enters a call that frees: the pointer says which context it belongs to, so the thread needs none,
+ * but no capture may forbid it. */
+static CUresult enter_free(enum sim_call call)
+{
+    CUresult status = sim_enter_ready(call);
+
+    return status == CUDA_SUCCESS ? sim_capture_unsafe() : status;
+}
+
 CUresult cuMemFree_v2(CUdeviceptr dptr)
 {
-    CUresult status = sim_enter_ready(CALL_cuMemFree_v2);
+    CUresult status = enter_free(CALL_cuMemFree_v2);
 
     if (status != CUDA_SUCCESS || dptr == 0)
         return status;
@@ -58,7 +95,7 @@ CUresult cuMemGetInfo_v2(size_t *free_bytes, size_t *total)
 static CUresult host_alloc(enum sim_call call, void **pp, size_t bytes, unsigned flags)
 {
     struct sim_context *context;
-    CUresult status = sim_enter_context(call, &context);
+    CUresult status = sim_enter_unsafe(call, &context);
     uintptr_t address;
 
     if (status != CUDA_SUCCESS)
@@ -85,7 +122,7 @@ CUresult cuMemAllocHost_v2(void **pp, size_t bytesize)
 
 CUresult cuMemFreeHost(void *p)
 {
-    CUresult status = sim_enter_ready(CALL_cuMemFreeHost);
+    CUresult status = enter_free(CALL_cuMemFreeHost);
 
     if (status != CUDA_SUCCESS)
         return status;
@@ -99,7 +136,7 @@ CUresult cuMemFreeHost(void *p)
 static CUresult host_register(enum sim_call call, void *p, size_t bytes, unsigned flags)
 {
     struct sim_context *context;
-    CUresult status = sim_enter_context(call, &context);
+    CUresult status = sim_enter_unsafe(call, &context);
 
     if (status != CUDA_SUCCESS)
         return status;
@@ -121,7 +158,7 @@ CUresult cuMemHostRegister_v2(void *p, size_t bytesize, unsigned int Flags)
 
 CUresult cuMemHostUnregister(void *p)
 {
-    CUresult status = sim_enter_ready(CALL_cuMemHostUnregister);
+    CUresult status = enter_free(CALL_cuMemHostUnregister);
 
     if (status != CUDA_SUCCESS)
         return status;
@@ -139,7 +176,8 @@ static CUresult find_host(const void *p, struct sim_block *out)
 
     sim_lock();
     block = sim_memory_find_locked((uintptr_t)p);
-    found = block && block->kind != SIM_DEVICE_MEMORY && !block->freeing;
+    found = block && !block->freeing &&
+            (block->kind == SIM_PINNED_MEMORY || block->kind == SIM_REGISTERED_MEMORY);
     if (found)
         *out = *block;
     sim_unlock();

@@ -82,7 +82,7 @@ static struct sim_function *function_of(struct sim_module *module, const char *n
 static CUresult load(enum sim_call call, CUmodule *out, const void *image)
 {
     struct sim_context *context;
-    CUresult status = sim_enter_context(call, &context);
+    CUresult status = sim_enter_unsafe(call, &context);
     struct sim_module *module;
 
     if (status != CUDA_SUCCESS)
@@ -131,7 +131,7 @@ static CUresult unload_locked(const void *handle, enum sim_kind kind)
 CUresult cuModuleUnload(CUmodule hmod)
 {
     struct sim_context *context;
-    CUresult status = sim_enter_context(CALL_cuModuleUnload, &context);
+    CUresult status = sim_enter_unsafe(CALL_cuModuleUnload, &context);
 
     if (status != CUDA_SUCCESS)
         return status;

@@ -4,21 +4,20 @@
  * A thread's default stream exists from its first use in a context until the thread or the context
  * ends, whichever comes first. */
 #include <pthread.h>
-#include <stdatomic.h>
 
 #include "context.h"
 #include "lock.h"
 #include "process.h"
 #include "stream.h"
 
-static _Atomic uint64_t last_thread;
-static _Thread_local uint64_t thread_number; /* 0: never used a stream of its own */
+static _Thread_local bool used; /* did the calling thread ever use a stream of its own? */
 static pthread_key_t key;
 static pthread_once_t key_once = PTHREAD_ONCE_INIT;
 
 /* A thread that used its default streams ends: they finish their work and go. */
 static void thread_ends(void *unused)
 {
+    uint64_t thread = sim_process_thread();
     struct sim_stream *next;
 
     (void)unused;
@@ -28,7 +27,7 @@ static void thread_ends(void *unused)
     for (struct sim_context *context = sim_contexts_locked(); context; context = context->next)
         for (struct sim_stream *stream = context->streams; stream; stream = next) {
             next = stream->next;
-            if (stream->role == SIM_STREAM_PER_THREAD && stream->thread == thread_number &&
+            if (stream->role == SIM_STREAM_PER_THREAD && stream->thread == thread &&
                 !stream->closed)
                 sim_stream_close_locked(stream);
         }
@@ -42,20 +41,20 @@ static void make_key(void)
 
 static struct sim_stream *own_stream(struct sim_context *context)
 {
+    uint64_t thread = sim_process_thread();
     struct sim_stream *stream;
 
-    if (thread_number == 0) {
+    if (!used) {
         pthread_once(&key_once, make_key);
-        thread_number = atomic_fetch_add(&last_thread, 1) + 1;
-        pthread_setspecific(key, &thread_number); /* any value but NULL */
+        pthread_setspecific(key, &used); /* any value but NULL */
+        used = true;
     }
     for (stream = context->streams; stream; stream = stream->next)
-        if (stream->role == SIM_STREAM_PER_THREAD && stream->thread == thread_number &&
-            !stream->closed)
+        if (stream->role == SIM_STREAM_PER_THREAD && stream->thread == thread && !stream->closed)
             return stream;
     stream = sim_stream_new_locked(context, SIM_STREAM_PER_THREAD, CU_STREAM_DEFAULT, 0);
     if (stream)
-        stream->thread = thread_number;
+        stream->thread = thread;
     return stream;
 }
 

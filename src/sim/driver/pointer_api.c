@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * pointer_api.c - what the driver API says about a pointer. */
+ * pointer_api.c - what the driver API says about a pointer, and the little it can be told. */
 #include "api.h"
 #include "context.h"
 #include "device.h"
 #include "lock.h"
 #include "memory.h"
 #include "pointer.h"
+#include "stream.h"
 
 /* A copy of the live block that `address` lies in; false: there is none. */
 static bool find(CUdeviceptr address, struct sim_block *out)
@@ -41,11 +42,12 @@ CUresult cuMemGetAddressRange_v2(CUdeviceptr *pbase, size_t *psize, CUdeviceptr 
 
 /* Writes the attribute of a pointer; block NULL: one CUDA does not know, whose attributes are the
  * "nothing" of each kind. False: such a pointer has no such attribute. */
-static CUresult attribute(CUpointer_attribute what, const struct sim_block *block,
-                          uintptr_t address, void *data)
+static CUresult read_attribute(CUpointer_attribute what, const struct sim_block *block,
+                               uintptr_t address, void *data)
 {
-    bool device = block && block->kind == SIM_DEVICE_MEMORY;
-    bool host = block && !device;
+    bool managed = block && block->kind == SIM_MANAGED_MEMORY;
+    bool device = block && (block->kind == SIM_DEVICE_MEMORY || managed);
+    bool host = block && (!device || managed);
 
     switch (what) {
     case CU_POINTER_ATTRIBUTE_CONTEXT:
@@ -59,12 +61,16 @@ static CUresult attribute(CUpointer_attribute what, const struct sim_block *bloc
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_HOST_POINTER:
         *(void **)data = host ? sim_pointer(address) : NULL;
-        return device ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+        return block && !host ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_BUFFER_ID:
         *(unsigned long long *)data = block ? block->id : 0;
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
+        *(int *)data = block && block->sync_memops;
+        return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_IS_MANAGED:
+        *(int *)data = managed;
+        return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
     case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
         *(int *)data = 0;
@@ -73,7 +79,7 @@ static CUresult attribute(CUpointer_attribute what, const struct sim_block *bloc
         *(int *)data = block ? block->context->device->ordinal : -2;
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
-        *(int *)data = device;
+        *(int *)data = device && !managed;
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
     case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
@@ -114,7 +120,7 @@ CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attrib, CUdevicep
         return status;
     if (!data || !find(ptr, &block))
         return CUDA_ERROR_INVALID_VALUE;
-    return attribute(attrib, &block, (uintptr_t)ptr, data);
+    return read_attribute(attrib, &block, (uintptr_t)ptr, data);
 }
 
 /* Unlike the single question this one is no error for a pointer CUDA does not know. */
@@ -136,6 +142,33 @@ CUresult cuPointerGetAttributes(unsigned int numAttributes, CUpointer_attribute 
             return CUDA_ERROR_INVALID_VALUE;
     found = find(ptr, &block) ? &block : NULL;
     for (unsigned i = 0; i < numAttributes; i++)
-        (void)attribute(attributes[i], found, (uintptr_t)ptr, data[i]);
+        (void)read_attribute(attributes[i], found, (uintptr_t)ptr, data[i]);
     return CUDA_SUCCESS;
+}
+
+/* Copies that were asked for earlier are waited for, those of the context at most. */
+static CUresult set_sync_memops_locked(CUdeviceptr address, bool value)
+{
+    struct sim_block *block = sim_memory_find_locked((uintptr_t)address);
+
+    if (!block || block->freeing || block->kind != SIM_DEVICE_MEMORY)
+        return CUDA_ERROR_INVALID_VALUE;
+    block->sync_memops = value;
+    sim_context_drain_locked(block->context);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute attribute, CUdeviceptr ptr)
+{
+    struct sim_context *context;
+    CUresult status = sim_enter_context(CALL_cuPointerSetAttribute, &context);
+
+    if (status != CUDA_SUCCESS)
+        return status;
+    if (!value || attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS)
+        return CUDA_ERROR_INVALID_VALUE;
+    sim_lock();
+    status = set_sync_memops_locked(ptr, *(const unsigned *)value != 0);
+    sim_unlock();
+    return status;
 }

@@ -14,6 +14,8 @@ static pthread_once_t started = PTHREAD_ONCE_INIT;
 static atomic_bool initialised;
 static _Atomic pid_t owner;
 static _Thread_local bool worker;
+static _Atomic uint64_t last_thread;
+static _Thread_local uint64_t thread; /* 0: not asked for yet */
 
 /* 1 here, 0 in a child: the kernel wipes the page. NULL until cuInit, or where it cannot be had. */
 static volatile int *alive;
@@ -74,6 +76,13 @@ bool sim_process_initialised(void)
 bool sim_process_reports(void)
 {
     return atomic_load(&owner) == getpid();
+}
+
+uint64_t sim_process_thread(void)
+{
+    if (thread == 0)
+        thread = atomic_fetch_add(&last_thread, 1) + 1;
+    return thread;
 }
 
 bool sim_process_worker(void)

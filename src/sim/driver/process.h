@@ -11,6 +11,7 @@
 #define SC_SIM_PROCESS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "api.h"
 
@@ -27,6 +28,9 @@ bool sim_process_forked(void);
 
 /* Did this very process (not its parent) make a call? Then the report is its to write. */
 bool sim_process_reports(void);
+
+/* The calling thread's number, from 1; never given out again. */
+uint64_t sim_process_thread(void);
 
 /* Is the calling thread one of ours, inside a host function or a registered kernel? */
 bool sim_process_worker(void);

@@ -16,6 +16,7 @@
 #define MAX_KINDS    32
 #define MAX_PRINTED  8 /* of each kind, on stderr */
 #define KIND_LENGTH  48
+#define MAX_NOTED    4 /* by one call */
 #define INTERNAL_API __attribute__((visibility("default")))
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -27,6 +28,13 @@ static struct {
 } kinds[MAX_KINDS];
 static size_t kind_count;
 static _Atomic uint64_t unchecked;
+
+/* What the calling thread has noted under the lock; what does not fit repeats the last. */
+static _Thread_local struct noted {
+    const char *kind;
+    char text[200];
+} noted[MAX_NOTED];
+static _Thread_local unsigned noted_count;
 
 INTERNAL_API void simcuda_report_counters(const simcuda_counters *counters)
 {
@@ -69,6 +77,29 @@ INTERNAL_API void simcuda_violation(const char *kind, const char *format, ...)
     va_end(arguments);
     fprintf(stderr, "simcuda: %s: %s%s\n", kind, text,
             count == MAX_PRINTED ? " (more of this kind are only counted)" : "");
+}
+
+void sim_report_locked(const char *kind, const char *format, ...)
+{
+    struct noted *slot = &noted[noted_count < MAX_NOTED ? noted_count : MAX_NOTED - 1];
+    va_list arguments;
+
+    noted_count++;
+    slot->kind = kind;
+    va_start(arguments, format);
+    /* NOLINTNEXTLINE(clang-analyzer-valist*): it is started above */
+    vsnprintf(slot->text, sizeof slot->text, format, arguments);
+    va_end(arguments);
+}
+
+void sim_report_flush(void)
+{
+    for (unsigned i = 0; i < noted_count; i++) {
+        const struct noted *slot = &noted[i < MAX_NOTED ? i : MAX_NOTED - 1];
+
+        simcuda_violation(slot->kind, "%s", slot->text);
+    }
+    noted_count = 0;
 }
 
 void sim_report_unchecked(void)

@@ -20,7 +20,7 @@ uint64_t sim_ticket_locked(void)
     return last_ticket;
 }
 
-static bool is_blocking(const struct sim_stream *stream)
+bool sim_stream_blocking(const struct sim_stream *stream)
 {
     return stream->role != SIM_STREAM_LEGACY && !(stream->flags & CU_STREAM_NON_BLOCKING);
 }
@@ -34,7 +34,7 @@ static bool queue_past(const struct sim_stream *stream, uint64_t ticket)
 static bool blocking_streams_past(const struct sim_context *context, uint64_t ticket)
 {
     for (const struct sim_stream *stream = context->streams; stream; stream = stream->next)
-        if (is_blocking(stream) && !queue_past(stream, ticket))
+        if (sim_stream_blocking(stream) && !queue_past(stream, ticket))
             return false;
     return true;
 }
@@ -55,7 +55,7 @@ static bool is_ready(const struct sim_stream *stream, const struct sim_op *op)
         return false;
     if (stream->role == SIM_STREAM_LEGACY)
         return blocking_streams_past(context, op->ticket - 1);
-    return !is_blocking(stream) || queue_past(context->legacy, op->ticket - 1);
+    return !sim_stream_blocking(stream) || queue_past(context->legacy, op->ticket - 1);
 }
 
 static void close_object(struct sim_object *object)
@@ -104,6 +104,7 @@ static void drop_reference(struct sim_stream *stream)
 
 void sim_stream_close_locked(struct sim_stream *stream)
 {
+    sim_capture_leave_locked(stream);
     stream->closed = true;
     pthread_cond_signal(&stream->work);
     drop_reference(stream);
@@ -204,12 +205,26 @@ static bool start_worker(struct sim_stream *stream)
     return started;
 }
 
+/* May operations be enqueued on the stream? */
+static CUresult usable(const struct sim_stream *stream)
+{
+    const struct sim_context *context = stream->object.context;
+
+    if (!context->alive)
+        return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    return stream->role == SIM_STREAM_LEGACY ? sim_capture_legacy_locked(context) : CUDA_SUCCESS;
+}
+
 CUresult sim_stream_enqueue_locked(struct sim_stream *stream, struct sim_op *op)
 {
-    if (!stream->object.context->alive) {
+    CUresult status = usable(stream);
+
+    if (status != CUDA_SUCCESS) {
         sim_op_drop_locked(op);
-        return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+        return status;
     }
+    if (stream->part.capture)
+        return sim_capture_take_locked(stream, op);
     if (!stream->has_worker && !start_worker(stream)) {
         sim_op_drop_locked(op);
         return CUDA_ERROR_OUT_OF_MEMORY;
@@ -239,10 +254,23 @@ CUresult sim_enqueue(struct sim_context *context, CUstream handle, bool per_thre
         sim_op_drop_locked(op);
     else
         status = sim_stream_enqueue_locked(stream, op);
-    if (status == CUDA_SUCCESS && wait)
+    wait = status == CUDA_SUCCESS && wait && !stream->part.capture;
+    if (wait)
         sim_stream_wait_locked(stream, last_ticket); /* `op` may be gone while we wait */
     sim_unlock();
-    return status == CUDA_SUCCESS && wait ? (CUresult)context->sticky : status;
+    return wait ? (CUresult)context->sticky : status;
+}
+
+bool sim_stream_captures(struct sim_context *context, CUstream handle, bool per_thread)
+{
+    struct sim_stream *stream;
+    bool captures;
+
+    sim_lock();
+    captures = sim_stream_find_locked(context, handle, per_thread, &stream) == CUDA_SUCCESS &&
+               stream->part.capture;
+    sim_unlock();
+    return captures;
 }
 
 void sim_op_drop_locked(struct sim_op *op)

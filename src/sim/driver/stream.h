@@ -23,6 +23,7 @@
 #include <stdint.h>
 
 #include "api.h"
+#include "capture.h"
 #include "handle.h"
 
 #define SIM_PRIORITY_LEAST    0
@@ -38,7 +39,8 @@ struct sim_mark {
     uint64_t time_ns; /* when it was done */
 };
 
-/* What is queued: the head of a larger struct that `release` frees. */
+/* What is queued: the head of a larger struct that `release` frees. Running leaves it as it was,
+ * since a graph runs it many times. */
 struct sim_op {
     struct sim_op *next;
     uint64_t ticket;
@@ -46,6 +48,8 @@ struct sim_op {
     void (*release)(struct sim_op *op); /* frees it */
     struct sim_mark *wait;              /* not to be started before this is done */
     struct sim_mark *record;            /* done when this completes */
+    CUgraphNodeType node;               /* what it is in a graph */
+    bool immediate;                     /* cannot be captured */
 };
 
 struct sim_stream {
@@ -62,6 +66,7 @@ struct sim_stream {
     bool has_worker;
     pthread_cond_t work;
     struct sim_op *head, *tail;
+    struct sim_part part; /* in a capture sequence, see capture.h */
 };
 
 struct sim_stream *sim_stream_new_locked(struct sim_context *context, enum sim_stream_role role,
@@ -78,13 +83,20 @@ void sim_streams_end_locked(struct sim_context *context);
 CUresult sim_stream_find_locked(struct sim_context *context, CUstream handle, bool per_thread,
                                 struct sim_stream **stream);
 
-/* Queues `op` and owns it from then on, also on failure. */
+/* Is it one that the legacy stream waits for, and that waits for it? */
+bool sim_stream_blocking(const struct sim_stream *stream);
+
+/* Queues `op`, or makes it a node of the capture that the stream takes part in, and owns it from
+ * then on, also on failure. */
 CUresult sim_stream_enqueue_locked(struct sim_stream *stream, struct sim_op *op);
 
-/* The same by handle, with the lock taken here; `wait`: until it has completed. A NULL op is one
- * there was no memory for. */
+/* The same by handle, with the lock taken here; `wait`: until it has completed, unless it was
+ * captured. A NULL op is one there was no memory for. */
 CUresult sim_enqueue(struct sim_context *context, CUstream handle, bool per_thread,
                      struct sim_op *op, bool wait);
+
+/* Would an operation enqueued there now be captured? */
+bool sim_stream_captures(struct sim_context *context, CUstream handle, bool per_thread);
 
 /* Gives up an operation that was never queued. */
 void sim_op_drop_locked(struct sim_op *op);

@@ -81,6 +81,8 @@ static CUresult query(enum sim_call call, CUstream hStream, bool per_thread)
         return status;
     sim_lock();
     status = sim_stream_find_locked(context, hStream, per_thread, &stream);
+    if (status == CUDA_SUCCESS)
+        status = sim_capture_ask_stream_locked(stream);
     if (status == CUDA_SUCCESS && !sim_stream_past_locked(stream, sim_ticket_locked()))
         status = CUDA_ERROR_NOT_READY;
     sim_unlock();
@@ -108,6 +110,8 @@ static CUresult synchronise(enum sim_call call, CUstream hStream, bool per_threa
     sim_lock();
     status = sim_stream_find_locked(context, hStream, per_thread, &stream);
     if (status == CUDA_SUCCESS)
+        status = sim_capture_ask_stream_locked(stream);
+    if (status == CUDA_SUCCESS)
         sim_stream_wait_locked(stream, sim_ticket_locked());
     sim_unlock();
     return status == CUDA_SUCCESS ? (CUresult)context->sticky : status;
@@ -123,9 +127,10 @@ CUresult cuStreamSynchronize_ptsz(CUstream hStream)
     return synchronise(CALL_cuStreamSynchronize_ptsz, hStream, true);
 }
 
-/* An event that was never recorded is one that has happened. */
+/* An event that was never recorded is one that has happened. External waits, like external records,
+ * are for captures only and not modelled. */
 static CUresult wait_event_locked(struct sim_context *context, CUstream hStream, CUevent hEvent,
-                                  bool per_thread)
+                                  bool external, bool per_thread)
 {
     struct sim_event *event = sim_handle_find_locked(hEvent, SIM_EVENT);
     struct sim_stream *stream;
@@ -136,6 +141,10 @@ static CUresult wait_event_locked(struct sim_context *context, CUstream hStream,
         return status;
     if (!event)
         return CUDA_ERROR_INVALID_HANDLE;
+    if (external)
+        return stream->part.capture ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_INVALID_VALUE;
+    if (stream->part.capture || event->part.capture)
+        return sim_capture_wait_locked(stream, event);
     if (!event->mark || event->mark->done)
         return CUDA_SUCCESS;
     op = sim_op_empty();
@@ -156,7 +165,8 @@ static CUresult wait_event(enum sim_call call, CUstream hStream, CUevent hEvent,
     if ((flags & ~(unsigned)CU_EVENT_WAIT_EXTERNAL) != 0)
         return CUDA_ERROR_INVALID_VALUE;
     sim_lock();
-    status = wait_event_locked(context, hStream, hEvent, per_thread);
+    status =
+        wait_event_locked(context, hStream, hEvent, flags == CU_EVENT_WAIT_EXTERNAL, per_thread);
     sim_unlock();
     return status;
 }
@@ -232,20 +242,23 @@ GETTER(cuStreamGetDevice, CUdevice, device)
 
 struct host_op {
     struct sim_op op;
+    struct sim_context *context;
     CUhostFn function;
     CUstreamCallback callback; /* the older kind, which is told stream and status */
     CUstream stream;
     void *data;
 };
 
+/* After an error of its context a host function is not called any more; a callback is told. */
 static void run_host(struct sim_op *op)
 {
     struct host_op *host = (struct host_op *)op;
+    CUresult status = (CUresult)atomic_load(&host->context->sticky);
 
-    if (host->function)
+    if (host->callback)
+        host->callback(host->stream, status, host->data);
+    else if (status == CUDA_SUCCESS)
         host->function(host->data);
-    else
-        host->callback(host->stream, CUDA_SUCCESS, host->data);
 }
 
 static void release_host(struct sim_op *op)
@@ -267,7 +280,11 @@ static CUresult call_host(enum sim_call call, const struct host_op *what, bool p
     if (!host)
         return CUDA_ERROR_OUT_OF_MEMORY;
     *host = *what;
-    host->op = (struct sim_op){.run = run_host, .release = release_host};
+    host->context = context;
+    host->op = (struct sim_op){.run = run_host,
+                               .release = release_host,
+                               .node = CU_GRAPH_NODE_TYPE_HOST,
+                               .immediate = host->callback != NULL};
     return sim_enqueue(context, what->stream, per_thread, &host->op, false);
 }
 

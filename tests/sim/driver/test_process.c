@@ -146,10 +146,8 @@ END_TEST
 
 START_TEST(what_is_not_modelled_answers_not_supported)
 {
-    CUgraph graph;
-
     start();
-    ANSWERS(CUDA_ERROR_NOT_SUPPORTED, cuGraphCreate(&graph, 0));
+    ANSWERS(CUDA_ERROR_NOT_SUPPORTED, cuGraphicsUnregisterResource(NULL));
 }
 END_TEST
 

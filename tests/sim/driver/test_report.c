@@ -10,15 +10,14 @@
 static void some_work(void)
 {
     CUdeviceptr small, large;
-    CUgraph graph;
 
     with("DEVICES", "2");
     start();
     OK(cuMemAlloc(&small, 100));
     OK(cuMemAlloc(&large, 5 * MIB));
     OK(cuMemFree(large));
-    ANSWERS(CUDA_ERROR_NOT_SUPPORTED, cuGraphCreate(&graph, 0));
-    ANSWERS(CUDA_ERROR_NOT_SUPPORTED, cuGraphCreate(&graph, 0));
+    ANSWERS(CUDA_ERROR_NOT_SUPPORTED, cuGraphicsUnregisterResource(NULL));
+    ANSWERS(CUDA_ERROR_NOT_SUPPORTED, cuGraphicsUnregisterResource(NULL));
 }
 
 START_TEST(the_report_counts_calls_and_mapped_bytes)
@@ -34,7 +33,7 @@ START_TEST(the_report_counts_calls_and_mapped_bytes)
     ck_assert_int_eq(number_in(report, "peak"), 8 * (long long)MIB);
     ck_assert_int_eq(number_in(report, "unchecked"), 0);
     ck_assert_ptr_nonnull(unsupported);
-    ck_assert_int_eq(number_in(unsupported, "cuGraphCreate"), 2);
+    ck_assert_int_eq(number_in(unsupported, "cuGraphicsUnregisterResource"), 2);
     ck_assert_int_eq(number_in(unsupported, "cuMemAlloc_v2"), -1);
     ck_assert_ptr_nonnull(strstr(report, "\"violations\": {}"));
     free(report);

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+#include "graph.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "stream.h"
+
+bool sim_nodes_include(const struct sim_nodes *set, const struct sim_node *node)
+{
+    for (size_t i = 0; i < set->count; i++)
+        if (set->items[i] == node)
+            return true;
+    return false;
+}
+
+static bool reserve(struct sim_nodes *set, size_t count)
+{
+    size_t capacity = set->capacity > 0 ? set->capacity : 4;
+    struct sim_node **items;
+
+    if (count <= set->capacity)
+        return true;
+    while (capacity < count)
+        capacity *= 2;
+    items = realloc(set->items, capacity * sizeof(struct sim_node *));
+    if (!items)
+        return false;
+    set->items = items;
+    set->capacity = capacity;
+    return true;
+}
+
+bool sim_nodes_add(struct sim_nodes *set, struct sim_node *node)
+{
+    if (sim_nodes_include(set, node))
+        return true;
+    if (!reserve(set, set->count + 1))
+        return false;
+    set->items[set->count++] = node;
+    return true;
+}
+
+bool sim_nodes_copy(struct sim_nodes *to, const struct sim_nodes *from)
+{
+    if (!reserve(to, from->count))
+        return false;
+    if (from->count > 0)
+        memcpy(to->items, from->items, from->count * sizeof(struct sim_node *));
+    to->count = from->count;
+    return true;
+}
+
+void sim_nodes_clear(struct sim_nodes *set)
+{
+    free(set->items);
+    *set = (struct sim_nodes){0};
+}
+
+struct sim_graph *sim_graph_new_locked(void)
+{
+    struct sim_graph *graph = calloc(1, sizeof *graph);
+
+    if (!graph)
+        return NULL;
+    graph->object.kind = SIM_GRAPH;
+    if (!sim_handle_add_locked(&graph->object)) {
+        free(graph);
+        return NULL;
+    }
+    return graph;
+}
+
+static void drop_step(struct sim_step *step)
+{
+    if (--step->references > 0)
+        return;
+    sim_op_drop_locked(step->op);
+    free(step);
+}
+
+static void free_node(struct sim_node *node)
+{
+    if (node->step)
+        drop_step(node->step);
+    sim_nodes_clear(&node->needs);
+    free(node);
+}
+
+void sim_graph_free_locked(struct sim_graph *graph)
+{
+    for (size_t i = 0; i < graph->nodes.count; i++) {
+        sim_handle_remove_locked(&graph->nodes.items[i]->object);
+        free_node(graph->nodes.items[i]);
+    }
+    sim_nodes_clear(&graph->nodes);
+    sim_handle_remove_locked(&graph->object);
+    free(graph);
+}
+
+/* The node's step, which owns `op`; false: out of memory. */
+static bool give_step(struct sim_node *node, struct sim_op *op)
+{
+    if (!op)
+        return true;
+    node->step = malloc(sizeof *node->step);
+    if (!node->step) {
+        sim_op_drop_locked(op);
+        return false;
+    }
+    *node->step = (struct sim_step){.references = 1, .op = op};
+    return true;
+}
+
+struct sim_node *sim_graph_add_locked(struct sim_graph *graph, CUgraphNodeType type,
+                                      struct sim_op *op, const struct sim_nodes *needs)
+{
+    struct sim_node *node = calloc(1, sizeof *node);
+
+    if (!node) {
+        if (op)
+            sim_op_drop_locked(op);
+        return NULL;
+    }
+    node->object.kind = SIM_NODE;
+    node->graph = graph;
+    node->type = type;
+    if (!give_step(node, op) || !sim_nodes_copy(&node->needs, needs) ||
+        !reserve(&graph->nodes, graph->nodes.count + 1) || !sim_handle_add_locked(&node->object)) {
+        free_node(node);
+        return NULL;
+    }
+    graph->nodes.items[graph->nodes.count++] = node;
+    return node;
+}
+
+void sim_graph_reach_locked(struct sim_graph *graph, const struct sim_nodes *from)
+{
+    for (size_t i = 0; i < graph->nodes.count; i++)
+        graph->nodes.items[i]->reached = graph->nodes.items[i]->excused;
+    for (size_t i = 0; i < from->count; i++)
+        from->items[i]->reached = true;
+    for (size_t i = graph->nodes.count; i > 0; i--) {
+        const struct sim_node *node = graph->nodes.items[i - 1];
+
+        for (size_t j = 0; node->reached && j < node->needs.count; j++)
+            node->needs.items[j]->reached = true;
+    }
+}
+
+struct sim_program *sim_program_new_locked(const struct sim_graph *graph)
+{
+    size_t count = graph->nodes.count;
+    struct sim_program *program = malloc(sizeof *program + count * sizeof(struct sim_step *));
+
+    if (!program)
+        return NULL;
+    program->references = 1;
+    program->count = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct sim_step *step = graph->nodes.items[i]->step;
+
+        if (!step)
+            continue;
+        step->references++;
+        program->steps[program->count++] = step;
+    }
+    return program;
+}
+
+void sim_program_drop_locked(struct sim_program *program)
+{
+    if (--program->references > 0)
+        return;
+    for (size_t i = 0; i < program->count; i++)
+        drop_step(program->steps[i]);
+    free(program);
+}
