@@ -27,9 +27,8 @@ static bool is_cudart(const void *found)
     sc_object object;
     void *handle;
 
-    if (!sc_object_of(found, &object)) {
+    if (!sc_object_of(found, &object))
         return false;
-    }
     handle = sc_object_pin(&object);
     return handle != NULL && share_object(found, sc_dlsym_libc()(handle, "cudaRuntimeGetVersion"));
 }
@@ -39,15 +38,28 @@ static void *find_next(const char *name)
     return sc_dlsym_libc()(RTLD_NEXT, name);
 }
 
+/* What `object` loads. The program itself has no such handle: dlopen(NULL) is of the whole process,
+ * ourselves first. It is taken for the libcudart it was linked with, which is another than the next
+ * one where a preload brought that. */
+static void *open_closure(const sc_object *object)
+{
+    char name[NAME_MAX + 1];
+
+    if (object->path[0] != '\0')
+        return sc_object_open(object);
+    return sc_object_needs(object, "libcudart", name, sizeof(name))
+               ? dlopen(name, RTLD_LAZY | RTLD_NOLOAD)
+               : NULL;
+}
+
 static void *find_in_closure(const char *name, const void *caller)
 {
     sc_object object;
     void *handle = NULL;
     void *found = NULL;
 
-    if (sc_object_of(caller, &object)) {
-        handle = sc_object_open(&object);
-    }
+    if (sc_object_of(caller, &object))
+        handle = open_closure(&object);
     if (handle != NULL) {
         found = sc_dlsym_libc()(handle, name);
         (void)dlclose(handle);
@@ -60,9 +72,8 @@ static void *find_loaded(const char *name)
     sc_object object;
     void *handle = NULL;
 
-    if (sc_object_named("libcudart", &object)) {
+    if (sc_object_named("libcudart", &object))
         handle = sc_object_pin(&object);
-    }
     return handle != NULL ? sc_dlsym_libc()(handle, name) : NULL;
 }
 
@@ -71,9 +82,8 @@ static void *find(const char *name, const void *caller)
     void *next;
     void *found;
 
-    if (sc_dlsym_libc() == NULL) {
+    if (sc_dlsym_libc() == NULL)
         return NULL;
-    }
     next = find_next(name);
     if (next != NULL && !is_cudart(next)) {
         found = next;
@@ -114,18 +124,15 @@ void *sc_forward_find(sc_forward *forward, const void *caller)
         if (holder == key) {
             const uintptr_t target = atomic_load_explicit(&at->target, memory_order_acquire);
 
-            if (target != 0) {
+            if (target != 0)
                 return (void *)target;
-            }
             break;
         }
-        if (holder == 0) {
+        if (holder == 0)
             break;
-        }
     }
     found = find(forward->name, caller);
-    if (found != NULL) {
+    if (found != NULL)
         keep(forward, first, key, found);
-    }
     return found;
 }

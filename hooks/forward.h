@@ -5,7 +5,7 @@
  * may hold several libcudart: linked to the program, brought by a wheel with RTLD_LOCAL, one a
  * plugin. In this order:
  *   1. the next definition, when it is no libcudart: another preload that wants the call first;
- *   2. the libcudart among what the calling object itself loads;
+ *   2. the libcudart among what the calling object itself loads, or the program is linked with;
  *   3. the next definition;
  *   4. any libcudart that is loaded.
  * "A libcudart" is an object that defines cudaRuntimeGetVersion beside the function. Step 2

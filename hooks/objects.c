@@ -24,9 +24,8 @@ static int take(const struct dl_phdr_info *info, sc_object *object)
 {
     const size_t length = strlen(info->dlpi_name);
 
-    if (length >= sizeof(object->path)) {
+    if (length >= sizeof(object->path))
         return 0;
-    }
     object->base = info->dlpi_addr;
     memcpy(object->path, info->dlpi_name, length + 1);
     return 1;
@@ -41,24 +40,78 @@ static int holds_address(struct dl_phdr_info *info, size_t size, void *self)
         const Elf64_Phdr *segment = &info->dlpi_phdr[i];
 
         if (segment->p_type == PT_LOAD &&
-            wanted->address - (info->dlpi_addr + segment->p_vaddr) < segment->p_memsz) {
+            wanted->address - (info->dlpi_addr + segment->p_vaddr) < segment->p_memsz)
             return take(info, wanted->object);
-        }
     }
     return 0;
+}
+
+static bool is_like(const char *name, const char *stem)
+{
+    const size_t length = strlen(stem);
+
+    return strncmp(name, stem, length) == 0 && strchr(".-", name[length]) != NULL;
 }
 
 static int has_name(struct dl_phdr_info *info, size_t size, void *self)
 {
     const search *wanted = self;
-    const size_t length = strlen(wanted->stem);
-    const char *name = file_name(info->dlpi_name);
 
     (void)size;
-    if (strncmp(name, wanted->stem, length) != 0 || strchr(".-", name[length]) == NULL) {
-        return 0;
+    return is_like(file_name(info->dlpi_name), wanted->stem) ? take(info, wanted->object) : 0;
+}
+
+typedef struct need {
+    const sc_object *object;
+    const char *stem;
+    char *name;
+    size_t bytes;
+} need;
+
+/* The loader has made d_ptr an address, on most machines: elsewhere it is as in the file. */
+static const char *strings_of(const struct dl_phdr_info *info, const Elf64_Dyn *dynamic)
+{
+    for (; dynamic->d_tag != DT_NULL; dynamic++) {
+        if (dynamic->d_tag == DT_STRTAB) {
+            const uintptr_t at = (uintptr_t)dynamic->d_un.d_ptr;
+
+            return (const char *)(at < info->dlpi_addr ? at + info->dlpi_addr : at);
+        }
     }
-    return take(info, wanted->object);
+    return NULL;
+}
+
+static int find_need(const struct dl_phdr_info *info, const Elf64_Dyn *dynamic, const need *wanted)
+{
+    const char *strings = strings_of(info, dynamic);
+
+    for (; strings != NULL && dynamic->d_tag != DT_NULL; dynamic++) {
+        const char *name = dynamic->d_tag == DT_NEEDED ? strings + dynamic->d_un.d_val : "";
+        const size_t length = strlen(name);
+
+        if (is_like(file_name(name), wanted->stem) && length < wanted->bytes) {
+            memcpy(wanted->name, name, length + 1);
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static int needs(struct dl_phdr_info *info, size_t size, void *self)
+{
+    const need *wanted = self;
+
+    (void)size;
+    if (info->dlpi_addr != wanted->object->base ||
+        strcmp(info->dlpi_name, wanted->object->path) != 0)
+        return 0;
+    for (Elf64_Half i = 0; i < info->dlpi_phnum; i++) {
+        if (info->dlpi_phdr[i].p_type == PT_DYNAMIC) {
+            return find_need(
+                info, (const Elf64_Dyn *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr), wanted);
+        }
+    }
+    return 0;
 }
 
 bool sc_object_of(const void *address, sc_object *object)
@@ -75,15 +128,21 @@ bool sc_object_named(const char *stem, sc_object *object)
     return dl_iterate_phdr(has_name, &wanted) != 0;
 }
 
+bool sc_object_needs(const sc_object *object, const char *stem, char *name, size_t bytes)
+{
+    need wanted = {.object = object, .stem = stem, .name = name, .bytes = bytes};
+
+    return dl_iterate_phdr(needs, &wanted) != 0;
+}
+
 bool sc_object_text(const void *address, char *out, size_t bytes)
 {
     sc_object object;
     const char *name;
     int length;
 
-    if (!sc_object_of(address, &object)) {
+    if (!sc_object_of(address, &object))
         return false;
-    }
     if (object.path[0] == '\0') {
         const ssize_t got = readlink("/proc/self/exe", object.path, sizeof(object.path) - 1);
 
@@ -97,9 +156,8 @@ bool sc_object_text(const void *address, char *out, size_t bytes)
 
 static void *open_again(const sc_object *object, int flags)
 {
-    if (object->path[0] == '\0') {
+    if (object->path[0] == '\0')
         return NULL;
-    }
     return dlopen(object->path, RTLD_LAZY | RTLD_NOLOAD | flags);
 }
 

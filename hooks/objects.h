@@ -24,6 +24,10 @@ bool sc_object_of(const void *address, sc_object *object);
  * libcudart.so.13 and the libcudart-1a2b3c.so.12 that some wheels carry. */
 bool sc_object_named(const char *stem, sc_object *object);
 
+/* The first of the libraries that `object` itself names as needed whose name is like that, as
+ * `name`; false: none is. */
+bool sc_object_needs(const sc_object *object, const char *stem, char *name, size_t bytes);
+
 /* "object+0xoffset" for the log. The offset is a return address as the file counts. */
 bool sc_object_text(const void *address, char *out, size_t bytes);
 

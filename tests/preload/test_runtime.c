@@ -93,6 +93,17 @@ static void another_preload_takes_part(void)
           "it also sees calls of objects that have a libcudart of their own");
 }
 
+static void a_program_keeps_its_own_beside_a_preloaded_one(void)
+{
+    void *address = NULL;
+
+    CHECK(cudaMalloc(&address, 64) == SUCCESS && cudaFree(address) == SUCCESS, "it succeeds");
+    CHECK(calls_of("fake_cudart_calls_12") == 2,
+          "a program linked with libcudart.so.12 calls that");
+    CHECK(calls_of("fake_cudart_calls_13") == 0, "and not the one that comes before it");
+    CHECK(seen->allocs == 1 && seen->frees == 1, "and is served once");
+}
+
 static void without_a_libcudart_there_is_an_error(void)
 {
     void *address = &address;
@@ -132,6 +143,8 @@ int main(int argc, char **argv)
         each_object_keeps_its_own_libcudart();
     } else if (strcmp(which, "chained") == 0) {
         another_preload_takes_part();
+    } else if (strcmp(which, "beside") == 0) {
+        a_program_keeps_its_own_beside_a_preloaded_one();
     } else if (strcmp(which, "loaded") == 0) {
         without_a_libcudart_there_is_an_error();
         a_static_libcudart_inside_a_library_is_that_librarys();
