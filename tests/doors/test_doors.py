@@ -105,6 +105,10 @@ class Doors(unittest.TestCase):
             with self.subTest(command=command):
                 self.served_alike(command, version, wrap=(str(BUILD / "shapecache"), "run", "--sim", "--"))
 
+    def test_a_program_reaches_one_libcudart_with_all_its_calls(self):
+        report = run([BUILD / "tests/doors/loop-11"], wrap=(str(BUILD / "shapecache"), "run", "--sim", "--"))[2]
+        self.assertNotIn("cuGetProcAddress_v2", report["calls"])  # by which a 13 that was asked for something binds
+
 
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1])
