@@ -29,6 +29,7 @@ struct sim_context {
     uint64_t id;              /* new each time it comes alive */
     unsigned flags;
     unsigned retained; /* primary contexts */
+    unsigned attached; /* others: how often beyond their creation */
     bool primary;
     bool ending; /* dead, and what it owned is still being ended */
     atomic_bool alive;

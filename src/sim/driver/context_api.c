@@ -98,6 +98,47 @@ CUresult cuCtxDestroy_v2(CUcontext ctx)
     return destroy(CALL_cuCtxDestroy_v2, ctx);
 }
 
+/* The older way to share a context: whoever attaches detaches, and the last one destroys it. The
+ * primary one is retained and released instead. */
+CUresult cuCtxAttach(CUcontext *pctx, unsigned int flags)
+{
+    struct sim_context *context;
+    CUresult status = sim_enter_context(CALL_cuCtxAttach, &context);
+
+    if (status != CUDA_SUCCESS)
+        return status;
+    if (!pctx || flags != 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (context->primary)
+        return CUDA_ERROR_INVALID_CONTEXT;
+    sim_lock();
+    context->attached++;
+    sim_unlock();
+    *pctx = (CUcontext)context;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxDetach(CUcontext ctx)
+{
+    CUresult status = sim_enter_ready(CALL_cuCtxDetach);
+    struct sim_context *context;
+
+    if (status != CUDA_SUCCESS)
+        return status;
+    context = sim_context_find(ctx);
+    if (!context || context->primary || context != sim_context_current())
+        return CUDA_ERROR_INVALID_CONTEXT;
+    sim_lock();
+    if (context->attached > 0) {
+        context->attached--;
+        sim_unlock();
+        return CUDA_SUCCESS;
+    }
+    (void)sim_context_pop();
+    sim_context_end_and_unlock(context);
+    return CUDA_SUCCESS;
+}
+
 static CUresult push(enum sim_call call, CUcontext ctx)
 {
     CUresult status = sim_enter_ready(call);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * test_context.c - contexts, primary and made, and which one is current. */
+#define CUDA_ENABLE_DEPRECATED /* cuCtxAttach, cuCtxDetach */
 #include <pthread.h>
 
 #include "support.h"
@@ -228,6 +229,95 @@ START_TEST(memory_of_one_context_outlives_another)
 }
 END_TEST
 
+START_TEST(whoever_attached_last_destroys_a_context_by_detaching)
+{
+    CUcontext context, same;
+    CUdeviceptr address;
+
+    OK(cuInit(0));
+    OK(cuCtxCreate(&context, NULL, 0, 0));
+    OK(cuMemAlloc(&address, 512));
+    OK(cuCtxAttach(&same, 0));
+    ck_assert_ptr_eq(same, context);
+    INVALID(cuCtxAttach(&same, 1));
+    OK(cuCtxDetach(context));
+    OK(cuCtxSynchronize());
+    OK(cuCtxDetach(context));
+    ANSWERS(CUDA_ERROR_INVALID_CONTEXT, cuCtxSynchronize());
+    ANSWERS(CUDA_ERROR_INVALID_CONTEXT, cuCtxDetach(context));
+    INVALID(cuMemFree(address));
+    ANSWERS(CUDA_ERROR_INVALID_CONTEXT, cuCtxDetach(start()));
+}
+END_TEST
+
+START_TEST(streams_events_and_modules_of_a_dead_context_are_no_handles_any_more)
+{
+    CUcontext made;
+    CUfunction kernel;
+    CUstream stream;
+    CUevent event;
+
+    OK(cuInit(0));
+    OK(cuCtxCreate(&made, NULL, 0, 0));
+    OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    OK(cuEventCreate(&event, CU_EVENT_DEFAULT));
+    OK(cuEventRecord(event, stream));
+    kernel = function("anything");
+    OK(cuCtxDestroy(made));
+    start();
+    ANSWERS(CUDA_ERROR_INVALID_HANDLE, cuStreamSynchronize(stream));
+    ANSWERS(CUDA_ERROR_INVALID_HANDLE, cuStreamDestroy(stream));
+    ANSWERS(CUDA_ERROR_INVALID_HANDLE, cuEventSynchronize(event));
+    ANSWERS(CUDA_ERROR_INVALID_HANDLE, cuEventDestroy(event));
+    ANSWERS(CUDA_ERROR_INVALID_HANDLE, cuStreamWaitEvent(NULL, event, 0));
+    ANSWERS(CUDA_ERROR_INVALID_HANDLE,
+            cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
+}
+END_TEST
+
+START_TEST(an_event_of_a_dead_context_still_releases_those_that_wait_for_it)
+{
+    static struct gate gate;
+    CUcontext primary = start(), made;
+    CUstream waiting, stream;
+    CUevent event;
+
+    OK(cuStreamCreate(&waiting, CU_STREAM_NON_BLOCKING));
+    OK(cuCtxCreate(&made, NULL, 0, 0));
+    OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    OK(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
+    gate_hold(&gate, stream);
+    OK(cuEventRecord(event, stream));
+    OK(cuCtxSetCurrent(primary));
+    OK(cuStreamWaitEvent(waiting, event, 0));
+    note(waiting, 1);
+    gate_open(&gate);
+    OK(cuCtxDestroy(made)); /* which lets its work finish */
+    OK(cuStreamSynchronize(waiting));
+    ck_assert_uint_eq(note_count(), 1);
+}
+END_TEST
+
+START_TEST(memory_is_freed_whatever_context_is_current)
+{
+    CUcontext owner = start(), other;
+    CUdeviceptr device, managed;
+    void *pinned;
+
+    OK(cuMemAlloc(&device, 2 * MIB));
+    OK(cuMemAllocManaged(&managed, 512, CU_MEM_ATTACH_GLOBAL));
+    OK(cuMemAllocHost(&pinned, 512));
+    OK(cuCtxCreate(&other, NULL, 0, 0));
+    OK(cuMemFree(device));
+    OK(cuCtxSetCurrent(NULL));
+    OK(cuCtxSetCurrent(NULL));
+    OK(cuMemFree(managed));
+    OK(cuMemFreeHost(pinned));
+    OK(cuCtxSetCurrent(owner));
+    ck_assert_uint_eq(mapped(), 0);
+}
+END_TEST
+
 START_TEST(the_priority_range_is_told_to_whoever_asks)
 {
     int least = 1, greatest = 1;
@@ -242,20 +332,25 @@ END_TEST
 
 int main(void)
 {
-    const TTest *const tests[] = {without_a_current_context_calls_say_so,
-                                  a_device_has_one_primary_context_while_it_is_retained,
-                                  the_last_release_frees_what_the_context_owned,
-                                  a_reset_ends_what_the_context_owned_and_keeps_the_retain,
-                                  flags_of_the_primary_context_are_kept_and_checked,
-                                  a_created_context_is_current_until_it_is_destroyed,
-                                  the_primary_context_cannot_be_destroyed,
-                                  a_context_destroyed_below_the_top_is_a_dead_one,
-                                  set_current_replaces_the_top_and_null_pops_it,
-                                  current_is_a_matter_of_each_thread,
-                                  a_context_knows_its_device_id_version_and_limits,
-                                  memory_of_one_context_outlives_another,
-                                  the_priority_range_is_told_to_whoever_asks,
-                                  NULL};
+    const TTest *const tests[] = {
+        without_a_current_context_calls_say_so,
+        a_device_has_one_primary_context_while_it_is_retained,
+        the_last_release_frees_what_the_context_owned,
+        a_reset_ends_what_the_context_owned_and_keeps_the_retain,
+        flags_of_the_primary_context_are_kept_and_checked,
+        a_created_context_is_current_until_it_is_destroyed,
+        the_primary_context_cannot_be_destroyed,
+        a_context_destroyed_below_the_top_is_a_dead_one,
+        set_current_replaces_the_top_and_null_pops_it,
+        current_is_a_matter_of_each_thread,
+        a_context_knows_its_device_id_version_and_limits,
+        memory_of_one_context_outlives_another,
+        whoever_attached_last_destroys_a_context_by_detaching,
+        streams_events_and_modules_of_a_dead_context_are_no_handles_any_more,
+        an_event_of_a_dead_context_still_releases_those_that_wait_for_it,
+        memory_is_freed_whatever_context_is_current,
+        the_priority_range_is_told_to_whoever_asks,
+        NULL};
 
     return run_tests("context", tests);
 }

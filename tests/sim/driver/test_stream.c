@@ -312,6 +312,33 @@ START_TEST(a_callback_is_told_its_stream)
 }
 END_TEST
 
+static void callback_status(CUstream stream, CUresult status, void *data)
+{
+    (void)stream;
+    *(CUresult *)data = status;
+}
+
+START_TEST(after_an_error_callbacks_are_told_and_host_functions_not_called)
+{
+    static struct gate gate;
+    static CUresult told;
+    CUdeviceptr address;
+    CUstream stream;
+
+    with("FAIL", "cuMemAlloc:1:700");
+    start();
+    OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    gate_hold(&gate, stream);
+    note(stream, 1);
+    OK(cuStreamAddCallback(stream, callback_status, &told, 0));
+    ANSWERS(CUDA_ERROR_ILLEGAL_ADDRESS, cuMemAlloc(&address, 512));
+    gate_open(&gate);
+    ANSWERS(CUDA_ERROR_ILLEGAL_ADDRESS, cuCtxSynchronize());
+    ck_assert_uint_eq(note_count(), 0);
+    ck_assert_int_eq(told, CUDA_ERROR_ILLEGAL_ADDRESS);
+}
+END_TEST
+
 /* Streams of random kind get operations that note the order they were enqueued in; each stream's
  * own order, and the order against the legacy stream, must hold whatever the delays. */
 START_TEST(random_work_keeps_the_order_of_the_default_stream)
@@ -361,6 +388,7 @@ int main(void)
         each_thread_has_a_default_stream_of_its_own,
         a_host_function_may_not_call_the_driver,
         a_callback_is_told_its_stream,
+        after_an_error_callbacks_are_told_and_host_functions_not_called,
         random_work_keeps_the_order_of_the_default_stream,
         NULL};
 
