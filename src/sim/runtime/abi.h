@@ -9,6 +9,7 @@
  *   cudaPointerAttributes      before 13: ends after hostPointer
  *   cudaFuncAttributes         11: ends after preferredShmemCarveout
  *   cudaGetDriverEntryPoint    11: without the status
+ *   cudaGraphInstantiate       11: with a node and a text instead of flags
  *   cudaStreamGetCaptureInfo   before 13: the status and the id; newer ones as _v2 and _v3
  *
  * An older one's structure is the beginning of the newer one's, but for cudaDeviceProp

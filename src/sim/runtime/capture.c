@@ -1,26 +1,66 @@
 /* SPDX-License-Identifier: MIT
- * capture.c - whether a stream is being captured. Captures are not modelled: no stream ever is.
- * Compiled twice (call.h). */
+ * capture.c - beginning and ending a stream's capture, and asking about it. Compiled twice
+ * (call.h).
+ */
 #include "abi.h"
 #include "call.h"
 
-/* Only the status is defined for a stream that is not capturing: other outputs are not touched. */
-static cudaError_t answer(enum simrt_call call, enum cudaStreamCaptureStatus *status)
+SIMRT_API cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode)
 {
-    cudaError_t error = simrt_enter(call, SIMRT_CONTEXT);
+    cudaError_t error = simrt_enter(SIMRT_CALL(cudaStreamBeginCapture), SIMRT_CONTEXT);
 
-    if (error == cudaSuccess && status == NULL)
-        error = cudaErrorInvalidValue;
     if (error == cudaSuccess)
-        *status = cudaStreamCaptureStatusNone;
+        error = simrt_error(SIMRT_DRIVER.cuStreamBeginCapture(stream, (CUstreamCaptureMode)mode));
+    return simrt_leave(error);
+}
+
+SIMRT_API cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph)
+{
+    cudaError_t error = simrt_enter(SIMRT_CALL(cudaStreamEndCapture), SIMRT_CONTEXT);
+
+    if (error == cudaSuccess)
+        error = simrt_error(SIMRT_DRIVER.cuStreamEndCapture(stream, graph));
     return simrt_leave(error);
 }
 
 SIMRT_API cudaError_t cudaStreamIsCapturing(cudaStream_t stream,
                                             enum cudaStreamCaptureStatus *status)
 {
-    (void)stream;
-    return answer(SIMRT_CALL(cudaStreamIsCapturing), status);
+    cudaError_t error = simrt_enter(SIMRT_CALL(cudaStreamIsCapturing), SIMRT_CONTEXT);
+    CUstreamCaptureStatus found = CU_STREAM_CAPTURE_STATUS_NONE;
+
+    if (error == cudaSuccess)
+        error = status == NULL ? cudaErrorInvalidValue
+                               : simrt_error(SIMRT_DRIVER.cuStreamIsCapturing(stream, &found));
+    if (error == cudaSuccess)
+        *status = (enum cudaStreamCaptureStatus)found;
+    return simrt_leave(error);
+}
+
+/* What a stream's capture is made of: every output but the status may be NULL. */
+typedef struct info {
+    enum cudaStreamCaptureStatus *status;
+    unsigned long long *id;
+    cudaGraph_t *graph;
+    const cudaGraphNode_t **dependencies;
+    const cudaGraphEdgeData **edges;
+    size_t *count;
+} info;
+
+static cudaError_t get_info(enum simrt_call call, cudaStream_t stream, info out)
+{
+    cudaError_t error = simrt_enter(call, SIMRT_CONTEXT);
+    CUstreamCaptureStatus found = CU_STREAM_CAPTURE_STATUS_NONE;
+
+    if (error == cudaSuccess && out.status == NULL)
+        error = cudaErrorInvalidValue;
+    if (error == cudaSuccess)
+        error = simrt_error(SIMRT_DRIVER.cuStreamGetCaptureInfo(
+            stream, &found, (cuuint64_t *)out.id, out.graph, out.dependencies,
+            (const CUgraphEdgeData **)out.edges, out.count)); /* the same eight bytes each */
+    if (error == cudaSuccess)
+        *out.status = (enum cudaStreamCaptureStatus)found;
+    return simrt_leave(error);
 }
 
 #if SIMRT_VERSION >= 13000
@@ -30,16 +70,11 @@ SIMRT_API cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream,
                                                const cudaGraphNode_t **dependencies,
                                                const cudaGraphEdgeData **edges, size_t *count)
 {
-    (void)stream;
-    (void)id;
-    (void)graph;
-    (void)dependencies;
-    (void)edges;
-    (void)count;
-    return answer(SIMRT_CALL(cudaStreamGetCaptureInfo), status);
+    return get_info(SIMRT_CALL(cudaStreamGetCaptureInfo), stream,
+                    (info){status, id, graph, dependencies, edges, count});
 }
 #else
-/* One name each time a parameter was added: the id; the graph, the dependencies and their count;
+/* One name each time parameters were added: the id; the graph, the dependencies and their count;
  * the edges before the count. */
 cudaError_t simrt_get_capture_info(cudaStream_t stream, enum cudaStreamCaptureStatus *status,
                                    unsigned long long *id) SIMRT_AS(cudaStreamGetCaptureInfo);
@@ -57,9 +92,8 @@ SIMRT_API cudaError_t simrt_get_capture_info(cudaStream_t stream,
                                              enum cudaStreamCaptureStatus *status,
                                              unsigned long long *id)
 {
-    (void)stream;
-    (void)id;
-    return answer(SIMRT_CALL(cudaStreamGetCaptureInfo), status);
+    return get_info(SIMRT_CALL(cudaStreamGetCaptureInfo), stream,
+                    (info){.status = status, .id = id});
 }
 
 SIMRT_API cudaError_t simrt_get_capture_info_2(cudaStream_t stream,
@@ -67,12 +101,8 @@ SIMRT_API cudaError_t simrt_get_capture_info_2(cudaStream_t stream,
                                                unsigned long long *id, cudaGraph_t *graph,
                                                const cudaGraphNode_t **dependencies, size_t *count)
 {
-    (void)stream;
-    (void)id;
-    (void)graph;
-    (void)dependencies;
-    (void)count;
-    return answer(SIMRT_CALL(SIMRT_TWIN(cudaStreamGetCaptureInfo_v2)), status);
+    return get_info(SIMRT_CALL(SIMRT_TWIN(cudaStreamGetCaptureInfo_v2)), stream,
+                    (info){status, id, graph, dependencies, NULL, count});
 }
 
 SIMRT_API cudaError_t simrt_get_capture_info_3(cudaStream_t stream,
@@ -81,12 +111,7 @@ SIMRT_API cudaError_t simrt_get_capture_info_3(cudaStream_t stream,
                                                const cudaGraphNode_t **dependencies,
                                                const cudaGraphEdgeData **edges, size_t *count)
 {
-    (void)stream;
-    (void)id;
-    (void)graph;
-    (void)dependencies;
-    (void)edges;
-    (void)count;
-    return answer(SIMRT_CALL(SIMRT_TWIN(cudaStreamGetCaptureInfo_v3)), status);
+    return get_info(SIMRT_CALL(SIMRT_TWIN(cudaStreamGetCaptureInfo_v3)), stream,
+                    (info){status, id, graph, dependencies, edges, count});
 }
 #endif

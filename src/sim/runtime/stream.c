@@ -67,17 +67,12 @@ SIMRT_API cudaError_t cudaStreamDestroy(cudaStream_t stream)
 
 SIMRT_API cudaError_t cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode *mode)
 {
-    static _Thread_local enum cudaStreamCaptureMode current = cudaStreamCaptureModeGlobal;
-    cudaError_t error = simrt_enter(SIMRT_CALL_cudaThreadExchangeStreamCaptureMode, SIMRT_NOTHING);
-    enum cudaStreamCaptureMode wanted;
+    cudaError_t error =
+        simrt_enter(SIMRT_CALL_cudaThreadExchangeStreamCaptureMode, SIMRT_INITIALISED);
 
-    if (error == cudaSuccess &&
-        (mode == NULL || (unsigned)*mode > (unsigned)cudaStreamCaptureModeRelaxed))
-        error = cudaErrorInvalidValue;
-    if (error == cudaSuccess) {
-        wanted = *mode;
-        *mode = current;
-        current = wanted;
-    }
+    if (error == cudaSuccess)
+        error = mode == NULL ? cudaErrorInvalidValue
+                             : simrt_error(simrt_driver_table.cuThreadExchangeStreamCaptureMode(
+                                   (CUstreamCaptureMode *)mode)); /* the same three values */
     return simrt_leave(error);
 }

@@ -58,6 +58,8 @@ cudaError_t properties_12(void *properties, int device) AS(cudaGetDeviceProperti
 cudaError_t elapsed_time(float *milliseconds, cudaEvent_t start, cudaEvent_t end)
     AS(cudaEventElapsedTime_v2);
 #else
+cudaError_t graph_instantiate(cudaGraphExec_t *executable, cudaGraph_t graph, cudaGraphNode_t *node,
+                              char *text, size_t bytes) AS(cudaGraphInstantiate);
 cudaError_t entry_point(const char *symbol, void **function, unsigned long long flags)
     AS(cudaGetDriverEntryPoint);
 void register_texture(void **handle, const void *variable, const void **device, const char *name,
@@ -186,6 +188,29 @@ START_TEST(pointer_attributes_end_after_the_host_pointer)
     memcpy(&found, attributes + 8, sizeof(found));
     ck_assert_ptr_eq(found, pointer);
     check_untouched(attributes, POINTER_BYTES);
+}
+END_TEST
+
+START_TEST(a_graph_is_instantiated_by_the_signature_of_its_version)
+{
+    cudaGraph_t graph = NULL;
+    cudaGraphExec_t executable = NULL;
+#if MAJOR == 11
+    cudaGraphNode_t node = (cudaGraphNode_t)&graph;
+    char text[8] = "unset";
+#endif
+
+    ok(cudaGraphCreate(&graph, 0));
+#if MAJOR == 11
+    ok(graph_instantiate(&executable, graph, &node, text, sizeof(text)));
+    ck_assert(node == NULL && text[0] == '\0');
+#else
+    ok(cudaGraphInstantiate(&executable, graph, 0));
+#endif
+    ok(cudaGraphLaunch(executable, NULL));
+    ok(cudaDeviceSynchronize());
+    ok(cudaGraphExecDestroy(executable));
+    ok(cudaGraphDestroy(graph));
 }
 END_TEST
 
@@ -325,6 +350,7 @@ int main(void)
         an_entry_point_is_asked_for_without_a_status,
         registering_a_texture_reference_is_no_error,
 #endif
+        a_graph_is_instantiated_by_the_signature_of_its_version,
         pointer_attributes_end_after_the_host_pointer,
         function_attributes_have_the_size_of_their_version,
         a_kernel_is_launched_by_the_address_of_its_stub,

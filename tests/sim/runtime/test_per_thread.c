@@ -108,6 +108,19 @@ START_TEST(stream_0_is_one_stream_by_all_its_names)
 }
 END_TEST
 
+START_TEST(a_threads_own_stream_can_be_captured_as_stream_0)
+{
+    enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    cudaGraph_t graph = NULL;
+
+    ok(cudaStreamBeginCapture(NULL, cudaStreamCaptureModeThreadLocal));
+    ok(cudaStreamIsCapturing(cudaStreamPerThread, &status));
+    ck_assert_int_eq(status, cudaStreamCaptureStatusActive);
+    ok(cudaStreamEndCapture(NULL, &graph));
+    ok(cudaGraphDestroy(graph));
+}
+END_TEST
+
 static const char *symbol_of(const void *function)
 {
     Dl_info found;
@@ -136,6 +149,7 @@ int main(void)
         a_default_stream_does_not_wait_for_another_threads,
         a_launch_goes_to_the_threads_own_stream,
         stream_0_is_one_stream_by_all_its_names,
+        a_threads_own_stream_can_be_captured_as_stream_0,
         an_entry_point_is_what_the_programs_own_call_would_reach,
     };
 

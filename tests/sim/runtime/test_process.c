@@ -124,7 +124,7 @@ static void speak_into_pipe(void)
     ck_assert_int_eq(dup2(output[1], STDOUT_FILENO), STDOUT_FILENO);
     use_afresh();
     fails(cudaErrorInvalidDevice, cudaSetDevice(99));
-    fails(cudaErrorNotSupported, cudaStreamBeginCapture(NULL, cudaStreamCaptureModeGlobal));
+    fails(cudaErrorNotSupported, cudaGraphicsUnregisterResource(NULL));
 }
 
 START_TEST(nothing_is_ever_written_to_standard_output)

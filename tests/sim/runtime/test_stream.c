@@ -74,26 +74,6 @@ START_TEST(a_stream_with_work_is_not_ready_until_it_is_done)
 }
 END_TEST
 
-START_TEST(no_stream_is_ever_capturing)
-{
-    enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusActive;
-    enum cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
-    unsigned long long id = 5;
-
-    ok(cudaStreamIsCapturing(NULL, &status));
-    ck_assert_int_eq(status, cudaStreamCaptureStatusNone);
-    status = cudaStreamCaptureStatusActive;
-    ok(cudaStreamGetCaptureInfo(NULL, &status, &id, NULL, NULL, NULL, NULL));
-    ck_assert_int_eq(status, cudaStreamCaptureStatusNone);
-    fails(cudaErrorInvalidValue, cudaStreamIsCapturing(NULL, NULL));
-    fails(cudaErrorNotSupported, cudaStreamBeginCapture(NULL, cudaStreamCaptureModeGlobal));
-    ok(cudaThreadExchangeStreamCaptureMode(&mode));
-    ck_assert_int_eq(mode, cudaStreamCaptureModeGlobal);
-    ok(cudaThreadExchangeStreamCaptureMode(&mode));
-    ck_assert_int_eq(mode, cudaStreamCaptureModeRelaxed);
-}
-END_TEST
-
 static void store_1(void *value)
 {
     atomic_store((_Atomic int *)value, 1);
@@ -231,7 +211,6 @@ int main(void)
         a_priority_out_of_range_is_clamped,
         what_is_no_stream_is_refused,
         a_stream_with_work_is_not_ready_until_it_is_done,
-        no_stream_is_ever_capturing,
         a_host_function_runs_when_the_stream_gets_there,
         a_stream_waits_for_an_event_of_another,
         an_event_is_done_when_the_work_before_it_is,

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT
+ * test_capture.c - captures by the runtime's calls: what is captured runs when its graph does. */
+#include "run.h"
+
+#include <string.h>
+
+static cudaStream_t stream;
+static char *device;
+
+static void begin(enum cudaStreamCaptureMode mode)
+{
+    ok(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    ok(cudaMalloc((void **)&device, 4));
+    ok(cudaMemset(device, 'a', 4));
+    ok(cudaDeviceSynchronize());
+    ok(cudaStreamBeginCapture(stream, mode));
+}
+
+static enum cudaStreamCaptureStatus status_of(cudaStream_t of)
+{
+    enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusInvalidated;
+
+    ok(cudaStreamIsCapturing(of, &status));
+    return status;
+}
+
+static char first_byte(void)
+{
+    char byte = 0;
+
+    ok(cudaMemcpy(&byte, device, 1, cudaMemcpyDeviceToHost));
+    return byte;
+}
+
+START_TEST(a_stream_is_capturing_from_begin_to_end)
+{
+    enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    unsigned long long id = 0;
+    cudaGraph_t graph = NULL;
+
+    begin(cudaStreamCaptureModeRelaxed);
+    ck_assert_int_eq(status_of(stream), cudaStreamCaptureStatusActive);
+    ck_assert_int_eq(status_of(cudaStreamPerThread), cudaStreamCaptureStatusNone);
+    ok(cudaStreamGetCaptureInfo(stream, &status, &id, NULL, NULL, NULL, NULL));
+    ck_assert_int_eq(status, cudaStreamCaptureStatusActive);
+    ck_assert_uint_gt(id, 0);
+    ok(cudaStreamEndCapture(stream, &graph));
+    ck_assert_ptr_nonnull(graph);
+    ck_assert_int_eq(status_of(stream), cudaStreamCaptureStatusNone);
+    ok(cudaGraphDestroy(graph));
+    fails(cudaErrorInvalidValue, cudaStreamIsCapturing(stream, NULL));
+}
+END_TEST
+
+START_TEST(captured_work_runs_at_each_launch_of_its_graph_and_not_before)
+{
+    cudaGraph_t graph = NULL;
+    cudaGraphExec_t executable = NULL;
+
+    begin(cudaStreamCaptureModeRelaxed);
+    ok(cudaMemsetAsync(device, 'b', 4, stream));
+    ok(cudaStreamEndCapture(stream, &graph));
+    ck_assert_int_eq(first_byte(), 'a');
+    ok(cudaGraphInstantiate(&executable, graph, 0));
+    ok(cudaGraphDestroy(graph));
+    for (int i = 0; i < 2; i++) {
+        ok(cudaMemset(device, 'c', 4));
+        ok(cudaDeviceSynchronize());
+        ok(cudaGraphLaunch(executable, stream));
+        ok(cudaStreamSynchronize(stream));
+        ck_assert_int_eq(first_byte(), 'b');
+    }
+    ok(cudaGraphExecDestroy(executable));
+}
+END_TEST
+
+START_TEST(a_global_capture_forbids_cudaMalloc_and_is_invalidated_by_it)
+{
+    cudaGraph_t graph = NULL;
+    void *pointer = NULL;
+
+    begin(cudaStreamCaptureModeGlobal);
+    fails(cudaErrorStreamCaptureUnsupported, cudaMalloc(&pointer, 1));
+    ck_assert_int_eq(status_of(stream), cudaStreamCaptureStatusInvalidated);
+    fails(cudaErrorStreamCaptureInvalidated, cudaStreamEndCapture(stream, &graph));
+    ok(cudaMalloc(&pointer, 1));
+}
+END_TEST
+
+START_TEST(a_relaxed_capture_allows_cudaMalloc)
+{
+    cudaGraph_t graph = NULL;
+    void *pointer = NULL;
+
+    begin(cudaStreamCaptureModeRelaxed);
+    ok(cudaMalloc(&pointer, 1));
+    ok(cudaStreamEndCapture(stream, &graph));
+}
+END_TEST
+
+START_TEST(a_threads_mode_is_exchanged)
+{
+    enum cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
+    void *pointer = NULL;
+    cudaGraph_t graph = NULL;
+
+    ok(cudaThreadExchangeStreamCaptureMode(&mode));
+    ck_assert_int_eq(mode, cudaStreamCaptureModeGlobal);
+    begin(cudaStreamCaptureModeGlobal);
+    ok(cudaMalloc(&pointer, 1)); /* in this thread */
+    ok(cudaStreamEndCapture(stream, &graph));
+    ok(cudaThreadExchangeStreamCaptureMode(&mode));
+    ck_assert_int_eq(mode, cudaStreamCaptureModeRelaxed);
+    mode = (enum cudaStreamCaptureMode)7;
+    fails(cudaErrorInvalidValue, cudaThreadExchangeStreamCaptureMode(&mode));
+}
+END_TEST
+
+START_TEST(the_legacy_stream_cannot_be_captured)
+{
+    fails(cudaErrorStreamCaptureUnsupported,
+          cudaStreamBeginCapture(NULL, cudaStreamCaptureModeRelaxed));
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const tests[] = {
+        a_stream_is_capturing_from_begin_to_end,
+        captured_work_runs_at_each_launch_of_its_graph_and_not_before,
+        a_global_capture_forbids_cudaMalloc_and_is_invalidated_by_it,
+        a_relaxed_capture_allows_cudaMalloc,
+        a_threads_mode_is_exchanged,
+        the_legacy_stream_cannot_be_captured,
+    };
+
+    return run_tests("capture", tests, sizeof(tests) / sizeof(tests[0]));
+}
