@@ -174,11 +174,11 @@ static sc_buffer *reserve(sc_cache *cache, sc_shape *shape)
 static void count_miss(sc_cache *cache, sc_shape *shape)
 {
     sc_mapped live = sc_mapped_plus(cache->granted, cache->reserved);
-    uint64_t held = sc_mapped_total(sc_mapped_plus(live, cache->idle));
+    sc_mapped held = sc_mapped_plus(live, cache->idle);
 
     shape->misses++;
     cache->tally.misses++;
-    sc_headroom_miss(&cache->headroom, shape, cache->step, held, sc_state_ceiling(cache, live, 0));
+    sc_headroom_miss(&cache->headroom, shape, cache->step, held, sc_state_ceiling(cache, live));
 }
 
 sc_answer sc_cache_request(sc_cache *cache, sc_request request, sc_buffer **buffer)

@@ -1,25 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 #include "cache/state.h"
 
-/* Whether the cap forbids what is held, were `extra` more bytes live. `held`: with what is live. */
-static bool is_over(const sc_cache *cache, sc_mapped live, sc_mapped held, uint64_t extra)
+/* Whether the cap forbids what is held, were `extra` live too. `held`: with what is live. */
+static bool is_over(const sc_cache *cache, sc_mapped live, sc_mapped held, sc_mapped extra)
 {
-    return sc_mapped_total(held) + extra > sc_state_ceiling(cache, live, extra);
+    return sc_mapped_total(sc_mapped_plus(held, extra)) >
+           sc_state_ceiling(cache, sc_mapped_plus(live, extra));
 }
+
+static const sc_mapped none;
 
 /* Room for the next miss. Under a tight cap that would leave nothing to serve from, so it is no
  * more than four times what the overhead allows: with 25% the whole peak, with 0% nothing. */
-static uint64_t headroom(const sc_cache *cache, sc_mapped live)
+static sc_mapped headroom(const sc_cache *cache, sc_mapped live)
 {
     uint64_t wanted = sc_headroom_bytes(&cache->headroom);
 
     if (wanted == 0)
-        return 0;
+        return none;
     uint64_t total = sc_mapped_total(live);
     uint64_t peak = sc_peak_most(&cache->peak, cache->tally.live_peak);
     uint64_t most = 4 * sc_cap_overhead(&cache->cap, peak > total ? peak : total);
+    uint64_t bytes = wanted < most ? wanted : most;
 
-    return wanted < most ? wanted : most;
+    return wanted < SC_MAPPED_PAGE ? (sc_mapped){.packed = bytes} : (sc_mapped){.own = bytes};
 }
 
 /* Whether what goes next goes for headroom alone. */
@@ -27,7 +31,7 @@ static bool is_ceding(const sc_cache *cache, sc_take why)
 {
     sc_mapped live = sc_mapped_plus(cache->granted, cache->reserved);
 
-    return why == SC_TAKE_DUE && !is_over(cache, live, sc_mapped_plus(live, cache->idle), 0);
+    return why == SC_TAKE_DUE && !is_over(cache, live, sc_mapped_plus(live, cache->idle), none);
 }
 
 /* What is on its way back counts where more room is needed now: it is there until the driver has
@@ -42,7 +46,7 @@ bool sc_cache_wants(const sc_cache *cache, sc_take why)
     switch (why) {
     case SC_TAKE_ROOM:
         return cache->gate.rules.is_gated &&
-               is_over(cache, live, sc_mapped_plus(held, cache->going), 0);
+               is_over(cache, live, sc_mapped_plus(held, cache->going), none);
     case SC_TAKE_DUE:
         return cache->gate.phase != SC_PHASE_FIXED || cache->spoilt_count > 0 ||
                (cache->gate.rules.is_gated && is_over(cache, live, held, headroom(cache, live)));

@@ -12,20 +12,21 @@
 #ifndef SC_CACHE_HEADROOM_H
 #define SC_CACHE_HEADROOM_H
 
+#include "cache/mapped.h"
 #include "cache/shape.h"
 #include <stdint.h>
 
 typedef struct sc_headroom {
-    uint64_t wanted[2]; /* mapped bytes of the largest such miss, this step and the one before */
-    uint64_t ceded[2];  /* mapped bytes given back for headroom alone, not asked for since */
+    uint64_t wanted[2]; /* mapped size of the largest such miss, this step and the one before */
+    sc_mapped ceded[2]; /* given back for headroom alone, not asked for since */
 } sc_headroom;
 
 /* A buffer of `shape` is given back though the cap does not ask for it yet. */
 void sc_headroom_cede(sc_headroom *headroom, sc_shape *shape, uint64_t step);
 
-/* A request of `shape` was missed. `held`: mapped bytes with it. `ceiling`: what may be held then.
+/* A request of `shape` was missed. `held`: with it. `ceiling`: mapped bytes that may be held then.
  */
-void sc_headroom_miss(sc_headroom *headroom, sc_shape *shape, uint64_t step, uint64_t held,
+void sc_headroom_miss(sc_headroom *headroom, sc_shape *shape, uint64_t step, sc_mapped held,
                       uint64_t ceiling);
 
 void sc_headroom_step_end(sc_headroom *headroom);

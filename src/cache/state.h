@@ -77,12 +77,12 @@ static inline uint64_t sc_state_mapped(const sc_cache *cache)
     return sc_mapped_total(sc_mapped_plus(cache->granted, idle));
 }
 
-/* The most that may be held, were `extra` more bytes live. */
-static inline uint64_t sc_state_ceiling(const sc_cache *cache, sc_mapped live, uint64_t extra)
+/* The most mapped bytes that may be held with `live` live. */
+static inline uint64_t sc_state_ceiling(const sc_cache *cache, sc_mapped live)
 {
     uint64_t peak = sc_peak_most(&cache->peak, cache->tally.live_peak);
 
-    return sc_cap_ceiling(&cache->cap, sc_mapped_total(live) + extra, peak);
+    return sc_cap_ceiling(&cache->cap, sc_mapped_total(live), peak);
 }
 
 static inline bool sc_state_is_serving(const sc_cache *cache)

@@ -174,7 +174,6 @@ sc_answer ref_request(reference *ref, sc_request request, ref_block **out)
     if (is_eligible) {
         uint64_t mapped = ref_mapped(request.bytes);
 
-        mapped = mapped < 2 * MIB ? 2 * MIB : mapped;
         if (ref_is_real_miss(ref, shape) && mapped > ref->miss[0])
             ref->miss[0] = mapped;
         shape->misses++;

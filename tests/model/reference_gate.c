@@ -17,12 +17,11 @@ static uint64_t pages(uint64_t small, uint64_t large)
     return large + (small + 2 * MIB - 1) / (2 * MIB) * (2 * MIB);
 }
 
-/* Mapped bytes of all blocks whose state is in the set (bit i: state i), and of those on their way
- * back. */
-uint64_t ref_mapped_of(const reference *ref, unsigned states, bool with_going)
+/* Mapped bytes of all blocks whose state is in the set (bit i: state i), of those on their way
+ * back, and of `small` and `large` more. */
+static uint64_t mapped_with(const reference *ref, unsigned states, bool with_going, uint64_t small,
+                            uint64_t large)
 {
-    uint64_t small = 0, large = 0;
-
     for (unsigned i = 0; i < ref->block_top; i++) {
         uint64_t bytes = ref->shapes[ref->blocks[i].shape].bytes;
 
@@ -32,6 +31,11 @@ uint64_t ref_mapped_of(const reference *ref, unsigned states, bool with_going)
     for (int i = 0; with_going && i < REF_GOING; i++)
         *(ref->going[i] < MIB ? &small : &large) += ref_mapped(ref->going[i]);
     return pages(small, large);
+}
+
+uint64_t ref_mapped_of(const reference *ref, unsigned states, bool with_going)
+{
+    return mapped_with(ref, states, with_going, 0, 0);
 }
 
 uint64_t ref_exact_live(const reference *ref)
@@ -112,7 +116,7 @@ void ref_forget_ceded(reference *ref)
 bool ref_is_real_miss(reference *ref, const ref_shape *shape)
 {
     uint64_t live = ref_mapped_of(ref, REF_WANTED_STATES, false);
-    uint64_t held = ref_mapped_of(ref, REF_WANTED_STATES | REF_IDLE_STATES, false);
+    uint64_t small = 0, large = 0;
 
     for (unsigned i = 0; i < ref->ceded_count; i++) {
         if (ref->ceded[i].shape == shape->id) {
@@ -121,14 +125,15 @@ bool ref_is_real_miss(reference *ref, const ref_shape *shape)
         }
     }
     for (unsigned i = 0; i < ref->ceded_count; i++)
-        held += ref->ceded[i].mapped;
-    return held > ref_ceiling(ref, live);
+        *(ref->ceded[i].mapped < 2 * MIB ? &small : &large) += ref->ceded[i].mapped;
+    return mapped_with(ref, REF_WANTED_STATES | REF_IDLE_STATES, false, small, large) >
+           ref_ceiling(ref, live);
 }
 
 bool ref_wants(const reference *ref, sc_take why)
 {
-    uint64_t live = ref_mapped_of(ref, REF_WANTED_STATES, false), peak = peak_of_late(ref), extra,
-             most;
+    uint64_t live = ref_mapped_of(ref, REF_WANTED_STATES, false), peak = peak_of_late(ref);
+    uint64_t extra, most, small, large;
 
     if (ref_count_in(ref, REF_IDLE_STATES) == 0)
         return false;
@@ -142,10 +147,13 @@ bool ref_wants(const reference *ref, sc_take why)
         return true;
     extra = ref->miss[0] > ref->miss[1] ? ref->miss[0] : ref->miss[1];
     most = 4 * ((peak > live ? peak : live) * ref->rules.overhead_percent / 100);
-    extra = extra < most ? extra : most;
+    small = extra < 2 * MIB ? extra : 0;
+    large = extra - small;
+    small = small < most ? small : most;
+    large = large < most ? large : most;
     return ref->rules.gate.is_gated &&
-           ref_mapped_of(ref, REF_WANTED_STATES | REF_IDLE_STATES, false) + extra >
-               ref_ceiling(ref, live + extra);
+           mapped_with(ref, REF_WANTED_STATES | REF_IDLE_STATES, false, small, large) >
+               ref_ceiling(ref, mapped_with(ref, REF_WANTED_STATES, false, small, large));
 }
 
 static uint64_t set_size(const reference *ref)

@@ -653,6 +653,28 @@ START_TEST(a_set_that_fits_is_served_whole_though_its_largest_would_not_fit_once
 }
 END_TEST
 
+START_TEST(headroom_for_a_small_buffer_is_not_a_whole_page)
+{
+    fixture f = set_up(usual);
+    sc_cache_totals before = {0}, after;
+
+    f.rules.gate.warmup = 1;
+    begin(&f);
+    for (unsigned i = 0; i < 40; i++) {
+        before = i == 20 ? totals_of(&f) : before;
+        /* more than one page holds, asked for one by one: the cap is a page and a quarter */
+        for (uint64_t bytes = 65536; bytes < 65536 + 40 * 512; bytes += 512)
+            (void)put(&f, get(&f, bytes));
+        sc_cache_step_end(f.cache);
+    }
+    after = totals_of(&f);
+    ck_assert_int_eq(after.phase, SC_PHASE_FIXED);
+    ck_assert_uint_gt(4 * (after.all.hits - before.all.hits),
+                      after.all.requests - before.all.requests);
+    tear_down(&f);
+}
+END_TEST
+
 START_TEST(when_the_peaks_window_shrinks_the_next_free_gives_back_what_is_above)
 {
     fixture f = set_up(usual);
@@ -838,6 +860,7 @@ SC_SUITE("cache", in_warmup_each_request_and_each_free_goes_to_the_driver,
          without_the_gate_every_shape_is_kept_from_the_first_request_on,
          a_set_wider_than_the_cap_is_kept_within_it_by_evictions_at_frees_alone,
          a_set_that_fits_is_served_whole_though_its_largest_would_not_fit_once_more,
+         headroom_for_a_small_buffer_is_not_a_whole_page,
          when_the_peaks_window_shrinks_the_next_free_gives_back_what_is_above,
          live_memory_above_the_limit_leaves_no_room_to_cache,
          a_steps_row_comes_before_the_phase_row_it_brings,
