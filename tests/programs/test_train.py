@@ -174,6 +174,47 @@ def the_last_batch_of_an_epoch_is_shorter_by_the_same_length(build):
 
 
 @case
+def a_kept_output_lives_until_the_next_batch_has_its_own(build):
+    length = 2048
+    plain, plain_live = live_at_ends_of_steps(build, *SMALL)
+    kept, kept_live = live_at_ends_of_steps(build, *SMALL, "--keep-output")
+    expect(kept.bits() == plain.bits() and kept.requests == plain.requests, "it changes losses or requests")
+    output = length * 12 * 4
+    expect({b - a for a, b in zip(plain_live, kept_live)} == {output}, f"live at the ends of steps: {plain_live[:3]} without, {kept_live[:3]} with it")
+
+
+def live_at_ends_of_steps(build, *arguments):
+    """The run, and its live bytes before the first request of each step but the first."""
+    path = pathlib.Path(tempfile.mkdtemp(prefix="train-test-")) / "samples.csv"
+    run, live, before, asked = Run(build, *arguments, SAMPLES=path), [], 0, 0
+    firsts = {int(step[5]) + 1 for step in run.steps}
+    with path.open() as file:
+        for row in csv.DictReader(file):
+            asked += row["op"] == "malloc"
+            if row["op"] == "malloc" and asked in firsts:
+                live.append(before)
+            before = int(row["live"])
+    expect(len(live) == len(run.steps) - 1, f"{len(live)} steps began, {len(run.steps)} ended")
+    return run, live
+
+
+@case
+def a_leak_is_never_freed(build):
+    plain, run = Run(build, *SMALL), Run(build, "--leak", str(PAGE), *SMALL)
+    expect(run.bits() == plain.bits(), "it changes the losses")
+    expect(run.requests == plain.requests + 60, f"{run.requests - plain.requests} requests more in 60 steps")
+    expect(run.report["live"] == 60 * PAGE, f"{run.report['live']} bytes were left")
+
+
+@case
+def each_thread_trains_a_network_of_its_own(build):
+    plain, run = Run(build, *SMALL), Run(build, "--threads", "3", *SMALL)
+    expect(run.bits() == plain.bits(), "other threads change the losses of the first")
+    expect(run.requests == 3 * plain.requests, f"{run.requests} requests, {plain.requests} of one thread")
+    expect(sum(run.report["violations"].values()) == 0 and run.report["live"] == 0, f"{run.report['violations']}, {run.report['live']} bytes live")
+
+
+@case
 def wide_asks_for_more_than_twice_its_peak(build):
     path = pathlib.Path(tempfile.mkdtemp(prefix="train-test-")) / "samples.csv"
     run = Run(build, "--wide", "--steps", "4", SAMPLES=path)
@@ -203,7 +244,7 @@ def quiet_prints_the_last_line_only(build):
 @case
 def help_says_every_option(build):
     text = Run(build, "--help").stdout
-    for name in "steps length lengths accumulate lazy-state eval-every short-last-batch wide seed quiet".split():
+    for name in "steps length lengths accumulate lazy-state eval-every short-last-batch keep-output leak threads wide seed quiet".split():
         expect(f"--{name} " in text, f"no --{name}")
 
 
@@ -214,7 +255,7 @@ def bad_input_exits_2_with_the_value_and_what_was_expected(build):
         (["--steps", "99999999999999999999"], '"99999999999999999999"'), (["--length", "63"], '"63"'), (["--length", "1e4"], '"1e4"'),
         (["--lengths", "sometimes"], '"sometimes"'), (["--lengths", "buckets:0"], '"buckets:0"'), (["--lengths", "rare"], '"rare"'),
         (["--lengths", "rare:"], '"rare:"'), (["--lengths", "buckets:100", "--length", "128"], "100"), (["--accumulate", "2x"], '"2x"'),
-        (["--eval-every", "0"], '"0"'), (["--seed", "-1"], '"-1"'), (["--seed", "18446744073709551616"], '"18446744073709551616"'),
+        (["--eval-every", "0"], '"0"'), (["--leak", "0"], '"0"'), (["--threads", "0"], '"0"'), (["--threads", "17"], '"17"'), (["--seed", "-1"], '"-1"'), (["--seed", "18446744073709551616"], '"18446744073709551616"'),
         (["--lengths", "random", "--length", "64", "--steps", "100"], "100"), (["stray"], '"stray"'), (["--no-such"], "--no-such"), (["--steps"], "--steps"),
     ]:
         run = Run(build, *arguments, status=2)

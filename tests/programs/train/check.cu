@@ -1,24 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 #include "check.h"
 
+#include <atomic>
 #include <string.h>
 
 static const uint64_t fnv_start = 0xcbf29ce484222325u;
 
-struct tally tally = {0, fnv_start};
+static std::atomic<uint64_t> requests;
+static thread_local uint64_t pointers = fnv_start;
 
 void tally_restart(void)
 {
-    tally.pointers = fnv_start;
+    pointers = fnv_start;
 }
 
 void tally_add(const void *pointer)
 {
     uint64_t address = (uint64_t)(uintptr_t)pointer;
 
-    tally.requests++;
+    requests++;
     for (int byte = 0; byte < 8; byte++)
-        tally.pointers = (tally.pointers ^ (address >> 8 * byte & 0xff)) * 0x100000001b3u;
+        pointers = (pointers ^ (address >> 8 * byte & 0xff)) * 0x100000001b3u;
+}
+
+struct tally tally_read(void)
+{
+    return {requests, pointers};
 }
 
 void check_failed(cudaError_t error, const char *call, const char *file, int line)

@@ -12,16 +12,17 @@
 #include <stdlib.h>
 
 /* What cudaMalloc was asked and gave. `pointers` is an FNV-1a hash of the addresses it returned, in
- * order, since the last tally_restart(); `requests` counts all calls. One thread allocates. */
+ * order, since the last tally_restart(), by this thread; `requests` counts all calls of all
+ * threads.
+ */
 struct tally {
     uint64_t requests;
     uint64_t pointers;
 };
 
-extern struct tally tally;
-
 void tally_restart(void);
 void tally_add(const void *pointer);
+struct tally tally_read(void);
 
 [[noreturn]] void check_failed(cudaError_t error, const char *call, const char *file, int line);
 

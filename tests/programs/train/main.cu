@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * train - trains a small network, as an ordinary CUDA program does it. */
 #include <string.h>
+#include <thread>
 #include <time.h>
+#include <vector>
 
 #include "check.h"
 #include "lengths.h"
@@ -17,6 +19,7 @@ static double seconds_now(void)
 
 static void print_line(const char *what, int step, struct batch batch, float loss)
 {
+    struct tally tally = tally_read();
     uint32_t bits;
 
     memcpy(&bits, &loss, sizeof bits);
@@ -38,6 +41,11 @@ static float train_step(struct trainer *trainer, struct batch batch, int step)
                             &gradients);
     optimizer_step(&trainer->model, &gradients, batch, trainer->compute);
     gradients_free(&gradients);
+    if (trainer->options.leak > 0) {
+        void *forgotten;
+
+        ALLOCATE(forgotten, (size_t)trainer->options.leak);
+    }
     return loss / (float)accumulate;
 }
 
@@ -69,12 +77,37 @@ static void train(struct trainer *trainer, const struct lengths *lengths)
     }
 }
 
+static void run(const struct options *options, const struct lengths *lengths)
+{
+    struct trainer trainer;
+
+    trainer_create(&trainer, options);
+    train(&trainer, lengths);
+    trainer_destroy(&trainer);
+}
+
+/* Each thread but this one trains a network with a seed of its own, and says nothing. */
+static void run_threads(const struct options *options, const struct lengths *lengths)
+{
+    std::vector<std::thread> others;
+
+    for (int i = 1; i < options->threads; i++) {
+        struct options other = *options;
+
+        other.seed += (uint64_t)i;
+        other.quiet = true;
+        others.emplace_back([other, lengths] { run(&other, lengths); });
+    }
+    run(options, lengths);
+    for (std::thread &thread : others)
+        thread.join();
+}
+
 int main(int argc, char **argv)
 {
     double started = seconds_now();
     struct options options;
     struct lengths *lengths;
-    struct trainer trainer;
     int status = options_parse(&options, argc, argv);
 
     if (status >= 0)
@@ -83,11 +116,9 @@ int main(int argc, char **argv)
     if (lengths == NULL)
         return 2;
     kernels_register();
-    trainer_create(&trainer, &options);
-    train(&trainer, lengths);
-    trainer_destroy(&trainer);
+    run_threads(&options, lengths);
     lengths_destroy(lengths);
     printf("done steps %d requests %llu seconds %.2f\n", options.steps,
-           (unsigned long long)tally.requests, seconds_now() - started);
+           (unsigned long long)tally_read().requests, seconds_now() - started);
     return 0;
 }

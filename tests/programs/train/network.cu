@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The network, forward and backward. Each tensor has its own cudaMalloc and cudaFree here; none
- * outlives the batch. */
+ * outlives the batch, but for the output with --keep-output. */
 #include "check.h"
 #include "trainer.h"
 
@@ -188,6 +188,19 @@ static void backward(struct trainer *trainer, struct batch batch, struct activat
     FREE(embedded_gradient);
 }
 
+/* Frees it, or with --keep-output the one before. */
+static void give_up_output(struct trainer *trainer, float *output)
+{
+    float *former = output;
+
+    if (trainer->options.keep_output) {
+        former = trainer->kept_output;
+        trainer->kept_output = output;
+    }
+    if (former != NULL)
+        FREE(former);
+}
+
 float train_batch(struct trainer *trainer, struct batch batch, uint64_t index,
                   struct gradients *gradients)
 {
@@ -214,7 +227,7 @@ float train_batch(struct trainer *trainer, struct batch batch, uint64_t index,
                .width = OUTPUT_WIDTH,
                .scale = 1.0f / (float)trainer->options.accumulate,
            });
-    FREE(a.predictions);
+    give_up_output(trainer, a.predictions);
     FREE(a.targets);
     backward(trainer, batch, &a, predictions_gradient, gradients);
     CHECK(cudaStreamSynchronize(trainer->compute));

@@ -14,7 +14,9 @@ enum {
     MIN_LENGTH = 64,
     MAX_LENGTH = 4 << 20,
     MAX_BUCKETS = 4096,
-    MAX_ACCUMULATE = 1024
+    MAX_ACCUMULATE = 1024,
+    MAX_LEAK = 1 << 30,
+    MAX_THREADS = 16
 };
 
 enum option_id {
@@ -25,6 +27,9 @@ enum option_id {
     LAZY_STATE,
     EVAL_EVERY,
     SHORT_LAST_BATCH,
+    KEEP_OUTPUT,
+    LEAK,
+    THREADS,
     WIDE,
     SEED,
     QUIET,
@@ -39,6 +44,9 @@ static const struct option long_options[] = {
     {"lazy-state", no_argument, NULL, LAZY_STATE},
     {"eval-every", required_argument, NULL, EVAL_EVERY},
     {"short-last-batch", no_argument, NULL, SHORT_LAST_BATCH},
+    {"keep-output", no_argument, NULL, KEEP_OUTPUT},
+    {"leak", required_argument, NULL, LEAK},
+    {"threads", required_argument, NULL, THREADS},
     {"wide", no_argument, NULL, WIDE},
     {"seed", required_argument, NULL, SEED},
     {"quiet", no_argument, NULL, QUIET},
@@ -63,6 +71,10 @@ static const char usage[] =
     "  --lazy-state        allocate the optimizer's state in its first step, not before\n"
     "  --eval-every N      a forward pass on a batch kept for it, every N steps\n"
     "  --short-last-batch  epochs of 16 steps, the last batch of each is shorter\n"
+    "  --keep-output       free a batch's predictions only when the next batch has its own\n"
+    "  --leak BYTES        allocate so many bytes in each step, and forget them\n"
+    "  --threads N         train N networks at once, each on a thread of its own; the first one's\n"
+    "                      steps are printed, requests are those of all (1)\n"
     "  --wide              eight wide blocks more, each of a width of its own\n"
     "  --seed N            seed of weights, data and lengths (1)\n"
     "  --quiet             print the last line only\n"
@@ -151,6 +163,10 @@ static int take_option(struct options *options, int id, const char *value)
         return take_int("accumulate", value, 1, MAX_ACCUMULATE, &options->accumulate);
     case EVAL_EVERY:
         return take_int("eval-every", value, 1, INT_MAX, &options->eval_every);
+    case LEAK:
+        return take_int("leak", value, 1, MAX_LEAK, &options->leak);
+    case THREADS:
+        return take_int("threads", value, 1, MAX_THREADS, &options->threads);
     case SEED:
         return parse_unsigned(value, &options->seed)
                    ? -1
@@ -160,6 +176,9 @@ static int take_option(struct options *options, int id, const char *value)
         return -1;
     case SHORT_LAST_BATCH:
         options->short_last_batch = true;
+        return -1;
+    case KEEP_OUTPUT:
+        options->keep_output = true;
         return -1;
     case WIDE:
         options->wide = true;
@@ -194,6 +213,7 @@ int options_parse(struct options *options, int argc, char **argv)
         .steps = DEFAULT_STEPS,
         .length = DEFAULT_LENGTH,
         .accumulate = 1,
+        .threads = 1,
         .seed = 1,
     };
     opterr = 0;

@@ -27,9 +27,12 @@ struct options {
     int length;     /* rows of a batch; other lengths are drawn from half to one and a half of it */
     int accumulate; /* micro-batches whose gradients one optimizer step sums */
     int eval_every; /* 0: never */
+    int leak;       /* bytes that each step allocates and forgets; 0: none */
+    int threads;    /* each trains a network of its own */
     uint64_t seed;
     bool lazy_state;
     bool short_last_batch;
+    bool keep_output; /* a batch's predictions live until the next batch has its own */
     bool wide;
     bool quiet;
 };

@@ -26,6 +26,8 @@ void trainer_destroy(struct trainer *trainer)
 {
     if (trainer->options.wide)
         wide_destroy(trainer);
+    if (trainer->kept_output != NULL)
+        FREE(trainer->kept_output);
     model_destroy(&trainer->model);
     CHECK(cudaFreeHost(trainer->staged_loss));
     CHECK(cudaFreeHost(trainer->staged_targets));

@@ -22,6 +22,7 @@ struct trainer {
     cudaEvent_t copied;
     float *staged_inputs, *staged_targets, *staged_loss; /* pinned */
     float *wide_weight, *wide_bias;                      /* frozen; NULL without --wide */
+    float *kept_output;                                  /* NULL without --keep-output */
 };
 
 void trainer_create(struct trainer *trainer, const struct options *options);
