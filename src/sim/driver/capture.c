@@ -101,8 +101,9 @@ CUresult sim_capture_begin_locked(struct sim_stream *stream, CUstreamCaptureMode
     return CUDA_SUCCESS;
 }
 
-/* Every stream leaves the sequence, and the graph is no longer its own. Events keep it. */
-static void close_capture(struct sim_capture *capture)
+/* Every stream leaves the sequence, and the graph goes to the program, or (drop) back to whom it
+ * was lent by, or to nobody. Events keep the sequence itself. */
+static void close_capture(struct sim_capture *capture, bool drop)
 {
     struct sim_capture **link = &open_captures;
 
@@ -116,6 +117,8 @@ static void close_capture(struct sim_capture *capture)
     *link = capture->next;
     atomic_fetch_sub(&open_count, 1);
     capture->graph->capturing = false;
+    if (drop && !capture->lent)
+        sim_graph_free_locked(capture->graph);
     capture->ended = true;
     if (--capture->references == 0)
         free(capture);
@@ -153,9 +156,7 @@ CUresult sim_capture_end_locked(struct sim_stream *stream, struct sim_graph **gr
         status = CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
     if (status == CUDA_SUCCESS)
         *graph = capture->graph;
-    else if (!capture->lent)
-        sim_graph_free_locked(capture->graph);
-    close_capture(capture);
+    close_capture(capture, status != CUDA_SUCCESS);
     return status;
 }
 
@@ -169,9 +170,7 @@ void sim_capture_leave_locked(struct sim_stream *stream)
         sim_part_drop_locked(&stream->part);
         return;
     }
-    if (!capture->lent)
-        sim_graph_free_locked(capture->graph);
-    close_capture(capture);
+    close_capture(capture, true);
 }
 
 CUresult sim_capture_take_locked(struct sim_stream *stream, struct sim_op *op)
