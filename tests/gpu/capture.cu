@@ -15,6 +15,7 @@ static const size_t BYTES = 4 * MIB;
 static void *block, *given;
 static cudaStream_t stream;
 static cudaEvent_t event;
+static CUcontext context;
 
 extern "C" __global__ void gpu_step(void)
 {
@@ -30,12 +31,8 @@ static const struct mode {
 static int record_context_event(void)
 {
     auto record = DRIVER(cuCtxRecordEvent);
-    CUcontext context = NULL;
 
-    if (record == NULL)
-        return CUDA_ERROR_NOT_SUPPORTED;
-    MUST(DRIVER(cuCtxGetCurrent)(&context));
-    return record(context, event);
+    return record != NULL ? record(context, event) : CUDA_ERROR_NOT_SUPPORTED;
 }
 
 static int create_page(void)
@@ -97,7 +94,10 @@ static void try_call(const struct mode &mode, const struct call &call, bool in_a
     MUST(cudaStreamBeginCapture(stream, mode.mode));
     gpu_step<<<1, 1, 0, stream>>>();
     if (in_another_thread)
-        std::thread([&] { code = call.make(); }).join();
+        std::thread([&] {
+            MUST(DRIVER(cuCtxSetCurrent)(context));
+            code = call.make();
+        }).join();
     else
         code = call.make();
     say_code(name, code);
@@ -123,6 +123,7 @@ static bool is_supported(void)
 int main(void)
 {
     MUST(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    MUST(DRIVER(cuCtxGetCurrent)(&context));
     MUST(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
     MUST(cudaEventRecord(event, stream));
     gpu_step<<<1, 1, 0, stream>>>(); /* loads the module */
