@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "log/writer.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { CHUNKS = 16 };
@@ -21,19 +24,65 @@ static uint64_t first_doubling(const sc_log *log)
     return at < ordinary(log) ? at : ordinary(log) / 4 * 3;
 }
 
-int sc_log_open(sc_log *log, const char *format, const sc_identity *identity, uint64_t most,
-                uint64_t every)
+/* The descriptor at a number that no program counts on. The lowest free one is what the program's
+ * next open() would get without us, and in a process that was started with stderr closed it is
+ * stderr's. Where none is to be had it stays, except among those three. */
+static int out_of_the_way(int fd)
+{
+    static const int floors[] = {1000, 100, STDERR_FILENO + 1};
+    int moved = -1;
+
+    if (fd < 0)
+        return fd;
+    for (size_t i = 0; moved < 0 && i < sizeof floors / sizeof *floors; i++)
+        moved = fcntl(fd, F_DUPFD_CLOEXEC, floors[i]);
+    if (moved < 0 && fd > STDERR_FILENO)
+        return fd;
+    int error = errno;
+
+    (void)close(fd);
+    errno = error;
+    return moved;
+}
+
+/* The system call: fstat() of a new C library is not in an old one. */
+static bool look_at(int fd, struct stat *about)
+{
+    return syscall(SYS_fstat, fd, about) == 0;
+}
+
+/* False: the program has closed our descriptor, as those do that close all they do not know, and
+ * the number may be a file of its own by now. */
+static bool is_ours(const sc_log *log)
+{
+    struct stat about;
+
+    return look_at(log->fd, &about) && about.st_dev == log->device && about.st_ino == log->inode;
+}
+
+/* Bytes that the process may have in one file: a write beyond them raises SIGXFSZ, which kills. */
+static uint64_t allowed(void)
 {
     struct rlimit limit;
 
-    *log = (sc_log){.fd = -1, .most = most, .every = every};
-    /* a write beyond the process's own limit would raise SIGXFSZ, which kills */
-    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
-        limit.rlim_cur < log->most)
-        log->most = limit.rlim_cur;
+    return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY ? limit.rlim_cur
+                                                                                   : UINT64_MAX;
+}
+
+int sc_log_open(sc_log *log, const char *format, const sc_identity *identity, uint64_t most,
+                uint64_t every)
+{
+    struct stat about = {.st_dev = 0};
+
+    *log = (sc_log){.fd = -1, .most = allowed() < most ? allowed() : most, .every = every};
     log->double_at = first_doubling(log);
-    log->fd = sc_path_create(log->path, sizeof log->path, format, identity);
-    return log->fd < 0 ? errno : 0;
+    log->fd = out_of_the_way(sc_path_create(log->path, sizeof log->path, format, identity));
+    if (log->fd < 0)
+        return errno;
+    (void)look_at(log->fd, &about);
+    log->device = about.st_dev;
+    log->inode = about.st_ino;
+    return 0;
 }
 
 static bool write_whole(int fd, const char *bytes, size_t count)
@@ -65,8 +114,13 @@ void sc_log_write(sc_log *log, const char *lines, size_t bytes, bool must_keep)
 {
     if (log->fd < 0 || bytes == 0)
         return;
-    if (!fits(log, bytes, must_keep ? log->most : ordinary(log))) {
+    if (!fits(log, bytes, must_keep ? log->most : ordinary(log)) || !fits(log, bytes, allowed())) {
         log->dropped += bytes;
+        return;
+    }
+    if (!is_ours(log)) {
+        log->dropped += bytes;
+        log->fd = -1;
         return;
     }
     if (!write_whole(log->fd, lines, bytes)) {

@@ -2,10 +2,12 @@
  * writer.h - one log file of one process, bounded in size.
  *
  * Each write is one write(2) of whole lines to a file opened with O_APPEND: what the kernel took
- * survives SIGKILL. A file is never overwritten and never shared (path.h). From three quarters of
- * `most` on, the writer doubles `every` each time a sixteenth of what is left is used up, and it
- * keeps the last MiB for records that must not be lost; what does not fit is counted. A write error
- * closes the log for good; the program goes on.
+ * survives SIGKILL. A file is never overwritten and never shared (path.h), and its descriptor has a
+ * high number, where the program meets it least. From three quarters of `most` on, the writer
+ * doubles `every` each time a sixteenth of what is left is used up, and it keeps the last MiB for
+ * records that must not be lost; what does not fit is counted. A write error closes the log for
+ * good, and so does a program that has closed the descriptor: the number may be its own file by
+ * now. The program goes on.
  *
  *     0                               3/4 most   every doubles |   |   |   |      most
  *     |----------- every row ------------|---|---|---|---|---|---|---|---|-- kept --|
@@ -18,9 +20,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 typedef struct sc_log {
-    int fd; /* -1: closed */
+    int fd;       /* -1: closed */
+    dev_t device; /* what it is a descriptor of */
+    ino_t inode;
     char path[SC_PATH_BYTES];
     uint64_t written, most;
     uint64_t every;     /* write a row for every n-th step */

@@ -123,10 +123,14 @@ END_TEST
 START_TEST(a_write_error_closes_the_log_for_good)
 {
     sc_log log = open_log(8 * MIB);
+    struct stat about;
 
     ck_assert_int_eq(close(log.fd), 0);
     log.fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
     ck_assert_int_ge(log.fd, 0);
+    ck_assert_int_eq(fstat(log.fd, &about), 0);
+    log.device = about.st_dev;
+    log.inode = about.st_ino;
     sc_log_write(&log, line, LINE, false);
     ck_assert_int_eq(log.fd, -1);
     ck_assert_uint_eq(log.written, 0);
@@ -147,6 +151,82 @@ START_TEST(the_limit_that_the_process_has_for_files_is_kept)
     ck_assert_uint_le(size_of(log.path), 64 << 10);
     ck_assert_int_ge(log.fd, 0);
     sc_log_close(&log);
+}
+END_TEST
+
+START_TEST(a_limit_lowered_while_the_log_is_open_is_kept_and_raised_again_it_is_used)
+{
+    struct rlimit limit = {2 * LINE, RLIM_INFINITY};
+    sc_log log = open_log(8 * MIB);
+
+    sc_log_write(&log, line, LINE, true);
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    for (int i = 0; i < 10; i++)
+        sc_log_write(&log, line, LINE, true);
+    ck_assert_uint_eq(size_of(log.path), 2 * LINE);
+    limit.rlim_cur = RLIM_INFINITY;
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    sc_log_write(&log, line, LINE, true);
+    ck_assert_uint_eq(size_of(log.path), 3 * LINE);
+    sc_log_close(&log);
+}
+END_TEST
+
+/* As programs do that close every descriptor they do not know. */
+START_TEST(a_descriptor_that_the_program_took_is_never_written_to)
+{
+    sc_log log = open_log(8 * MIB);
+    int own = open("log.1", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+    sc_log_write(&log, line, LINE, true);
+    ck_assert_int_eq(dup2(own, log.fd), log.fd);
+    for (int i = 0; i < 3; i++)
+        sc_log_write(&log, line, LINE, true);
+    ck_assert_uint_eq(size_of("log.1"), 0);
+    ck_assert_uint_eq(size_of("log"), LINE);
+    ck_assert_int_eq(log.fd, -1);
+    ck_assert_int_eq(close(own), 0);
+}
+END_TEST
+
+START_TEST(the_program_gets_the_same_descriptors_as_without)
+{
+    int before = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+    ck_assert_int_eq(close(before), 0);
+    sc_log log = open_log(8 * MIB);
+    int after = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+    ck_assert_int_eq(after, before);
+    ck_assert_int_eq(close(after), 0);
+    ck_assert_int_eq(fcntl(log.fd, F_GETFD), FD_CLOEXEC);
+    sc_log_close(&log);
+}
+END_TEST
+
+START_TEST(the_log_never_becomes_stderr)
+{
+    struct rlimit limit = {STDERR_FILENO + 1, STDERR_FILENO + 1}, before;
+    static const sc_identity identity = {.pid = 1, .world = 1};
+    int kept = dup(STDERR_FILENO);
+    sc_log log;
+
+    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &before), 0);
+    limit.rlim_max = before.rlim_max;
+    ck_assert_int_eq(close(STDERR_FILENO), 0);
+    sc_log one = open_log(8 * MIB);
+    bool is_apart = one.fd > STDERR_FILENO;
+
+    sc_log_close(&one);
+    (void)setrlimit(RLIMIT_NOFILE, &limit); /* no other number is left */
+    int error = sc_log_open(&log, "log", &identity, 8 * MIB, 1);
+
+    (void)setrlimit(RLIMIT_NOFILE, &before);
+    ck_assert_int_eq(dup2(kept, STDERR_FILENO), STDERR_FILENO);
+    (void)close(kept);
+    ck_assert(is_apart);
+    ck_assert_int_ne(error, 0);
+    ck_assert_int_eq(log.fd, -1);
 }
 END_TEST
 
@@ -176,6 +256,11 @@ int main(void)
     tcase_add_test(tcase, rows_thin_out_from_three_quarters_on);
     tcase_add_test(tcase, a_write_error_closes_the_log_for_good);
     tcase_add_test(tcase, the_limit_that_the_process_has_for_files_is_kept);
+    tcase_add_test(tcase,
+                   a_limit_lowered_while_the_log_is_open_is_kept_and_raised_again_it_is_used);
+    tcase_add_test(tcase, a_descriptor_that_the_program_took_is_never_written_to);
+    tcase_add_test(tcase, the_program_gets_the_same_descriptors_as_without);
+    tcase_add_test(tcase, the_log_never_becomes_stderr);
     tcase_add_test(tcase, a_folder_that_cannot_be_written_is_an_error_and_no_log);
     suite_add_tcase(suite, tcase);
     srunner_run_all(runner, CK_NORMAL);
