@@ -18,6 +18,10 @@ class Row:
     found: str
     verdict: str
 
+    def __post_init__(self):
+        found = " ".join(self.found.split())  # one line of a table; a program's own words are kept in full elsewhere
+        self.found = found if len(found) <= 160 else found[:157] + "..."
+
 
 def must(what, expected, found, is_so):
     """A promise or what one stands on."""
