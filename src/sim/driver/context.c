@@ -76,21 +76,25 @@ bool sim_context_push(struct sim_context *context)
     if (stack.depth == STACK_DEPTH)
         return false;
     stack.items[stack.depth++] = context;
+    atomic_fetch_add(&context->stacked, 1);
     return true;
 }
 
 struct sim_context *sim_context_pop(void)
 {
-    return stack.depth > 0 ? stack.items[--stack.depth] : NULL;
+    struct sim_context *context = sim_context_current();
+
+    if (context) {
+        stack.depth--;
+        atomic_fetch_sub(&context->stacked, 1);
+    }
+    return context;
 }
 
 void sim_context_replace(struct sim_context *context)
 {
-    if (!context)
-        (void)sim_context_pop();
-    else if (stack.depth > 0)
-        stack.items[stack.depth - 1] = context;
-    else
+    (void)sim_context_pop();
+    if (context)
         (void)sim_context_push(context);
 }
 
@@ -114,10 +118,36 @@ static void reset(struct sim_context *context, unsigned flags)
     atomic_store(&context->alive, true);
 }
 
+/* A dead context of the device that nobody and nothing knows any more; NULL: none. */
+static struct sim_context *find_unused(const struct sim_device *device)
+{
+    struct sim_context *context = contexts;
+
+    while (context &&
+           (context->primary || context->device != device || context->alive || context->ending ||
+            context->stacked > 0 || context->streams || context->blocks))
+        context = context->next;
+    return context;
+}
+
+/* A made context's struct once more. */
+static struct sim_context *make_again(struct sim_context *context, unsigned flags)
+{
+    context->legacy = sim_stream_new_locked(context, SIM_STREAM_LEGACY, 0, 0);
+    if (!context->legacy)
+        return NULL;
+    context->attached = 0;
+    reset(context, flags);
+    return context;
+}
+
 struct sim_context *sim_context_new_locked(struct sim_device *device, unsigned flags, bool primary)
 {
-    struct sim_context *context = calloc(1, sizeof *context);
+    struct sim_context *context = primary ? NULL : find_unused(device);
 
+    if (context)
+        return make_again(context, flags);
+    context = calloc(1, sizeof *context);
     if (!context)
         return NULL;
     context->object.kind = SIM_CONTEXT;

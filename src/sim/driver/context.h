@@ -3,8 +3,10 @@
  *
  * A context owns streams, events, modules and memory, and all of it ends with the context. Its
  * struct is never freed, since any thread may have it current when it is destroyed: such a thread's
- * calls answer CUDA_ERROR_CONTEXT_IS_DESTROYED. A device's primary context is one struct for good,
- * which goes from dead to alive when it is retained again. The stack is the thread's own; the rest
+ * calls answer CUDA_ERROR_CONTEXT_IS_DESTROYED. Once no thread has, the next context made on the
+ * device is that struct again, so that a handle comes back as it may from the real driver. A
+ * device's primary context is one struct for good, which goes from dead to alive when it is
+ * retained again. The stack is the thread's own; the rest
  * is guarded by the lock, but for `alive` and `sticky`, which every call reads (atomics). */
 #ifndef SC_SIM_CONTEXT_H
 #define SC_SIM_CONTEXT_H
@@ -33,7 +35,8 @@ struct sim_context {
     bool primary;
     bool ending; /* dead, and what it owned is still being ended */
     atomic_bool alive;
-    atomic_int sticky; /* a CUresult */
+    atomic_uint stacked; /* how often threads have it on their stacks */
+    atomic_int sticky;   /* a CUresult */
     CUfunc_cache cache_config;
     CUsharedconfig shared_config;
     size_t limits[SIM_LIMITS];

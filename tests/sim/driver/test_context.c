@@ -229,6 +229,53 @@ START_TEST(memory_of_one_context_outlives_another)
 }
 END_TEST
 
+START_TEST(a_handle_may_come_back_but_nothing_that_was_its)
+{
+    unsigned long long id, later;
+    CUcontext first, second;
+    CUdeviceptr address;
+    CUstream stream;
+    size_t limit;
+
+    OK(cuInit(0));
+    OK(cuCtxCreate(&first, NULL, 0, 0));
+    OK(cuCtxGetId(first, &id));
+    OK(cuMemAlloc(&address, 4 * MIB));
+    OK(cuStreamCreate(&stream, CU_STREAM_DEFAULT));
+    OK(cuCtxSetLimit(CU_LIMIT_STACK_SIZE, 4096));
+    OK(cuCtxDestroy(first));
+    OK(cuCtxCreate(&second, NULL, 0, 0));
+    ck_assert_ptr_eq(second, first);
+    OK(cuCtxGetId(second, &later));
+    ck_assert_uint_ne(later, id);
+    ck_assert_uint_eq(mapped(), 0);
+    INVALID(cuMemFree(address));
+    ANSWERS(CUDA_ERROR_INVALID_HANDLE, cuStreamQuery(stream));
+    OK(cuCtxGetLimit(&limit, CU_LIMIT_STACK_SIZE));
+    ck_assert_uint_ne(limit, 4096);
+    note(NULL, 1);
+    OK(cuCtxSynchronize());
+    ck_assert_uint_eq(note_count(), 1);
+}
+END_TEST
+
+START_TEST(a_handle_that_a_thread_still_has_does_not_come_back)
+{
+    CUcontext first, second, third;
+    CUdeviceptr address;
+
+    OK(cuInit(0));
+    OK(cuCtxCreate(&first, NULL, 0, 0));
+    OK(cuCtxCreate(&second, NULL, 0, 0));
+    OK(cuCtxDestroy(first)); /* below the top */
+    OK(cuCtxCreate(&third, NULL, 0, 0));
+    ck_assert_ptr_ne(third, first);
+    OK(cuCtxPopCurrent(NULL));
+    OK(cuCtxPopCurrent(NULL));
+    ANSWERS(CUDA_ERROR_CONTEXT_IS_DESTROYED, cuMemAlloc(&address, 512));
+}
+END_TEST
+
 START_TEST(whoever_attached_last_destroys_a_context_by_detaching)
 {
     CUcontext context, same;
@@ -345,6 +392,8 @@ int main(void)
         current_is_a_matter_of_each_thread,
         a_context_knows_its_device_id_version_and_limits,
         memory_of_one_context_outlives_another,
+        a_handle_may_come_back_but_nothing_that_was_its,
+        a_handle_that_a_thread_still_has_does_not_come_back,
         whoever_attached_last_destroys_a_context_by_detaching,
         streams_events_and_modules_of_a_dead_context_are_no_handles_any_more,
         an_event_of_a_dead_context_still_releases_those_that_wait_for_it,
