@@ -72,18 +72,26 @@ static CUresult waited(const sc_real *real, CUresult result)
     return result;
 }
 
+/* For everything in the context, NULL being the current one. */
+static CUresult settled(const sc_real *real, CUresult result, CUcontext context)
+{
+    if (sc_real_is_watched(real))
+        sc_engine_waited((int)result, (sc_context)context);
+    return result;
+}
+
 CUresult cuCtxSynchronize(void)
 {
     const sc_real *real = sc_real_find();
 
-    return waited(real, real->cuCtxSynchronize());
+    return settled(real, real->cuCtxSynchronize(), NULL);
 }
 
 CUresult cuCtxSynchronize_v2(CUcontext context)
 {
     const sc_real *real = sc_real_find();
 
-    return waited(real, real->cuCtxSynchronize_v2(context));
+    return settled(real, real->cuCtxSynchronize_v2(context), context);
 }
 
 CUresult cuStreamSynchronize(CUstream stream)

@@ -71,23 +71,19 @@ static bool parse_choice(const sc_option_row *row, const char *value, unsigned *
     return true;
 }
 
-/* A whole number and %, which may be left out where nothing else is meant. */
-static bool parse_percent(const char *value, bool is_sign_needed, uint64_t most, uint64_t *out)
+/* A whole number and `unit`, which may be left out where nothing else is meant. */
+static bool parse_with_unit(const char *value, char unit, bool is_unit_needed, uint64_t *out)
 {
     char digits[24];
     size_t length = strlen(value);
-    bool has_sign = length && value[length - 1] == '%';
-    uint64_t percent;
+    bool has_unit = length && value[length - 1] == unit;
 
-    length -= has_sign;
-    if (length >= sizeof digits || (is_sign_needed && !has_sign))
+    length -= has_unit;
+    if (length >= sizeof digits || (is_unit_needed && !has_unit))
         return false;
     memcpy(digits, value, length);
     digits[length] = '\0';
-    if (!sc_parse_u64(digits, &percent) || percent > most)
-        return false;
-    *out = percent;
-    return true;
+    return sc_parse_u64(digits, out);
 }
 
 static bool is_inside(const sc_option_row *row, uint64_t value)
@@ -118,7 +114,7 @@ static bool parse_value(sc_options *options, int index, const char *value)
         *(sc_kind_SIZE *)field = number;
         return true;
     case SC_KIND_SHARE:
-        if (parse_percent(value, true, 100, &number))
+        if (parse_with_unit(value, '%', true, &number) && number <= 100)
             *(sc_share *)field = (sc_share){.value = number, .is_percent = true};
         else if (sc_parse_size(value, &number) && is_inside(row, number))
             *(sc_share *)field = (sc_share){.value = number};
@@ -126,7 +122,15 @@ static bool parse_value(sc_options *options, int index, const char *value)
             return false;
         return true;
     case SC_KIND_PERCENT:
-        return parse_percent(value, false, row->most, field);
+        if (!parse_with_unit(value, '%', false, &number) || !is_inside(row, number))
+            return false;
+        *(sc_kind_PERCENT *)field = number;
+        return true;
+    case SC_KIND_SECONDS:
+        if (!parse_with_unit(value, 's', false, &number) || !is_inside(row, number))
+            return false;
+        *(sc_kind_SECONDS *)field = number;
+        return true;
     case SC_KIND_TEXT:
         if (strlen(value) >= SC_OPTION_TEXT_BYTES)
             return false;
@@ -188,6 +192,10 @@ void sc_options_print(const sc_options *options, int index, char *out, size_t by
         sc_text_u64(&text, *(const sc_kind_PERCENT *)field);
         sc_text_char(&text, '%');
         break;
+    case SC_KIND_SECONDS:
+        sc_text_u64(&text, *(const sc_kind_SECONDS *)field);
+        sc_text_char(&text, 's');
+        break;
     case SC_KIND_TEXT:
         sc_text_string(&text, field);
         break;
@@ -247,6 +255,12 @@ static void describe(sc_text *text, const sc_option_row *row)
         sc_text_string(text, "a whole percentage from 0% to ");
         sc_text_u64(text, row->most);
         sc_text_char(text, '%');
+        break;
+    case SC_KIND_SECONDS:
+        sc_text_string(text, "a whole number of seconds, such as 10s, from ");
+        sc_text_u64(text, row->least);
+        sc_text_string(text, " to ");
+        sc_text_u64(text, row->most);
         break;
     case SC_KIND_TEXT:
         sc_text_string(text, "shorter than 1024 bytes");

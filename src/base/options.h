@@ -23,6 +23,7 @@ typedef enum sc_option_kind {
     SC_KIND_COUNT,
     SC_KIND_SIZE,
     SC_KIND_SHARE,
+    SC_KIND_SECONDS,
     SC_KIND_PERCENT,
     SC_KIND_TEXT
 } sc_option_kind;
@@ -38,6 +39,7 @@ typedef bool sc_kind_BOOL;
 typedef uint64_t sc_kind_COUNT;
 typedef uint64_t sc_kind_SIZE;
 typedef sc_share sc_kind_SHARE;
+typedef uint64_t sc_kind_SECONDS;
 typedef uint64_t sc_kind_PERCENT;
 typedef char sc_kind_TEXT[SC_OPTION_TEXT_BYTES];
 

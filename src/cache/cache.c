@@ -30,6 +30,7 @@ sc_cache *sc_cache_new(const sc_cache_rules *rules, const sc_cache_observer *obs
     sc_shapes_init(&cache->shapes, max_known, cache->rules.max_age, rules->small);
     cache->cap.overhead_percent = rules->overhead_percent;
     cache->cap.limit = rules->limit;
+    cache->room = UINT64_MAX;
     cache->is_inferring = rules->is_step_inferred;
     sc_step_init(&cache->inference);
     sc_gate_init(&cache->gate, cache->rules.gate);

@@ -30,6 +30,8 @@
  *    operation, peak being the most live bytes of the last max_age steps.
  *  - in every phase but FIXED nothing idle is handed out, and from the first take(DUE) on nothing
  *    is idle.
+ *  - while gated, after take(DUE): held <= max(live, what it was when the driver was last asked +
+ * what the driver had free then - reserve).
  *  - a buffer is in the table exactly while it is live, being parked, or idle.
  *
  * Memory: the cache owns its records (malloc); nothing is allocated on a hit or a park. */
@@ -50,9 +52,11 @@ typedef struct sc_cache_rules {
     bool is_observing;     /* the gate runs, nothing is ever parked or served */
     bool is_step_inferred; /* false: only sc_cache_step_end() ends steps */
     uint64_t overhead_percent;
-    uint64_t limit;   /* bytes */
-    uint64_t max_age; /* steps */
-    uint64_t small;   /* bytes: requests below never change the phase */
+    uint64_t limit;    /* bytes */
+    uint64_t max_age;  /* steps */
+    uint64_t small;    /* bytes: requests below never change the phase */
+    uint64_t reserve;  /* bytes the driver is to have free while anything is idle */
+    uint64_t max_idle; /* ns after which an unused idle buffer goes back; 0: never */
 } sc_cache_rules;
 
 /* One request as it arrives. */
@@ -72,6 +76,7 @@ typedef struct sc_tally {
     uint64_t driver_allocs, driver_frees; /* driver calls that succeeded, ours and the program's */
     uint64_t malloc_frees;                /* of those frees, made inside an allocation */
     uint64_t evicted;                     /* idle buffers given back for room */
+    uint64_t expired;                     /* idle buffers given back because unused for max_idle */
     uint64_t live_peak, held_peak;        /* mapped bytes */
     uint64_t driver_ns;                   /* exact, in allocations and frees */
     uint64_t wait_ns;                     /* exact, parked frees waiting for the device */
@@ -151,10 +156,10 @@ typedef enum sc_free_answer {
 sc_free_answer sc_cache_free(sc_cache *cache, sc_address address, bool is_passing,
                              sc_buffer **buffer);
 
-/* The wait succeeded. True: the buffer is idle now, or was forgotten meanwhile: nothing is left to
- * do. False: the phase changed meanwhile; the cache has forgotten it and the engine must free it
- * (its address was read before). */
-bool sc_cache_park(sc_cache *cache, sc_buffer *buffer);
+/* The wait succeeded, at `now` (see sc_cache_tick()). True: the buffer is idle now, or was
+ * forgotten meanwhile: nothing is left to do. False: the phase changed meanwhile; the cache has
+ * forgotten it and the engine must free it (its address was read before). */
+bool sc_cache_park(sc_cache *cache, sc_buffer *buffer, uint64_t now);
 /* The wait failed: the buffer is forgotten. True: the engine makes the real free. False: it was
  * forgotten before, so its memory has gone by another door and its address may have a new owner: no
  * free. */
@@ -162,9 +167,10 @@ bool sc_cache_unpark(sc_cache *cache, sc_buffer *buffer);
 
 typedef enum sc_take {
     SC_TAKE_ROOM, /* inside an allocation: only what the cap forbids */
-    SC_TAKE_DUE,  /* where the program itself would wait: everything outside FIXED; in it, what the
-                     cap forbids  with the largest recent miss as headroom, so that the next
-                     allocation need not free */
+    SC_TAKE_DUE,  /* where the program itself would wait: everything outside FIXED; in it, what was
+                     unused for max_idle, what the driver's reserve needs, and what the cap forbids
+                     with the largest recent miss as headroom, so that the next allocation need not
+                     free */
     SC_TAKE_ALL   /* everything idle: out of memory, trim */
 } sc_take;
 
@@ -182,6 +188,15 @@ void sc_cache_gone(sc_cache *cache, const sc_victims *victims);
 
 /* True when the next sc_cache_take(why) would return something: lets the engine skip it. */
 bool sc_cache_wants(const sc_cache *cache, sc_take why);
+
+/* It is `now`, ns on a clock of the engine's choice that never goes back; calls may come late and
+ * out of order. Where the program itself would wait, before take(DUE): buffers that were idle for
+ * max_idle, or up to a sixteenth longer, may from now on only be given back. */
+void sc_cache_tick(sc_cache *cache, uint64_t now);
+/* The driver has this much free at the moment; asked at most once a second, in the same places. */
+void sc_cache_driver_free(sc_cache *cache, uint64_t bytes);
+/* True when that figure could make a difference. */
+bool sc_cache_minds_driver_free(const sc_cache *cache);
 
 /* Events of other kinds. */
 void sc_cache_step_end(

@@ -23,15 +23,27 @@ static sc_mapped headroom(const sc_cache *cache, sc_mapped live)
     uint64_t most = 4 * sc_cap_overhead(&cache->cap, peak > total ? peak : total);
     uint64_t bytes = wanted < most ? wanted : most;
 
-    return wanted < SC_MAPPED_PAGE ? (sc_mapped){.packed = bytes} : (sc_mapped){.own = bytes};
+    if (wanted < SC_MAPPED_PAGE)
+        return (sc_mapped){.packed = bytes};
+    return (sc_mapped){.own = bytes};
+}
+
+/* Whether the driver would have less than its reserve, judging from what it last said. Live memory
+ * alone may bring that about: it is not ours to give back. */
+static bool is_short(const sc_cache *cache, sc_mapped live, sc_mapped held)
+{
+    uint64_t bytes = sc_mapped_total(held);
+
+    return bytes > cache->room && bytes > sc_mapped_total(live);
 }
 
 /* Whether what goes next goes for headroom alone. */
 static bool is_ceding(const sc_cache *cache, sc_take why)
 {
     sc_mapped live = sc_mapped_plus(cache->granted, cache->reserved);
+    sc_mapped held = sc_mapped_plus(live, cache->idle);
 
-    return why == SC_TAKE_DUE && !is_over(cache, live, sc_mapped_plus(live, cache->idle), none);
+    return why == SC_TAKE_DUE && !is_over(cache, live, held, none) && !is_short(cache, live, held);
 }
 
 /* What is on its way back counts where more room is needed now: it is there until the driver has
@@ -49,23 +61,25 @@ bool sc_cache_wants(const sc_cache *cache, sc_take why)
                is_over(cache, live, sc_mapped_plus(held, cache->going), none);
     case SC_TAKE_DUE:
         return cache->gate.phase != SC_PHASE_FIXED || cache->spoilt_count > 0 ||
-               (cache->gate.rules.is_gated && is_over(cache, live, held, headroom(cache, live)));
+               (cache->gate.rules.is_gated &&
+                (is_over(cache, live, held, headroom(cache, live)) || is_short(cache, live, held)));
     default:
         return true;
     }
 }
 
-static sc_buffer *pick(sc_cache *cache, sc_take why)
+static sc_buffer *pick(sc_cache *cache)
 {
-    if (why != SC_TAKE_ROOM && cache->spoilt_count > 0)
+    if (cache->spoilt_count > 0)
         return sc_cap_spoilt(&cache->cap);
     return sc_cap_least(&cache->cap, cache->step);
 }
 
+/* It could have been served, and goes to make room. */
 static bool is_eviction(const sc_cache *cache, sc_take why, const sc_buffer *buffer)
 {
-    return why == SC_TAKE_ROOM || (why == SC_TAKE_DUE && cache->gate.phase == SC_PHASE_FIXED &&
-                                   buffer->state != SC_STATE_SPOILT);
+    return why != SC_TAKE_ALL && buffer->state != SC_STATE_SPOILT &&
+           cache->gate.phase == SC_PHASE_FIXED;
 }
 
 void sc_cache_take(sc_cache *cache, sc_take why, sc_victims *victims)
@@ -77,7 +91,7 @@ void sc_cache_take(sc_cache *cache, sc_take why, sc_victims *victims)
     victims->count = 0;
     victims->bytes = 0;
     while (victims->count < most && sc_cache_wants(cache, why)) {
-        sc_buffer *buffer = pick(cache, why);
+        sc_buffer *buffer = pick(cache);
         uint64_t bytes = buffer->shape->bytes;
 
         if (is_eviction(cache, why, buffer)) {
@@ -100,6 +114,46 @@ void sc_cache_gone(sc_cache *cache, const sc_victims *victims)
     cache->tally.driver_frees += victims->count;
     for (unsigned i = 0; i < victims->count; i++)
         sc_mapped_subtract(&cache->going, victims->size[i]);
+}
+
+/* Looks at every slot, so not at each tick: what is idle now cannot expire before the one of it
+ * that has been idle longest does, and then a sixteenth of the time is waited for others to join
+ * it. */
+void sc_cache_tick(sc_cache *cache, uint64_t now)
+{
+    const uint64_t most = cache->rules.max_idle;
+    uint64_t oldest = now;
+
+    if (now < cache->look_at || most == 0 || !cache->gate.rules.is_gated)
+        return;
+    for (uint32_t i = 0; i < cache->cap.count; i++) {
+        sc_buffer *buffer = cache->cap.order[i];
+
+        if (!buffer || buffer->state != SC_STATE_IDLE)
+            continue;
+        if (buffer->idle_since <= now && now - buffer->idle_since >= most) {
+            cache->tally.expired++;
+            sc_state_spoil(cache, buffer);
+        } else if (buffer->idle_since < oldest) {
+            oldest = buffer->idle_since;
+        }
+    }
+    cache->look_at = oldest + most > now + most / 16 ? oldest + most : now + most / 16;
+}
+
+void sc_cache_driver_free(sc_cache *cache, uint64_t bytes)
+{
+    uint64_t held = sc_state_mapped(cache), reserve = cache->rules.reserve;
+
+    if (bytes < reserve)
+        cache->room = held > reserve - bytes ? held - (reserve - bytes) : 0;
+    else
+        cache->room = bytes - reserve < SC_MAPPED_MOST ? held + (bytes - reserve) : UINT64_MAX;
+}
+
+bool sc_cache_minds_driver_free(const sc_cache *cache)
+{
+    return cache->idle_count > 0 && cache->rules.reserve > 0 && cache->gate.rules.is_gated;
 }
 
 bool sc_cache_out_of_memory(sc_cache *cache)

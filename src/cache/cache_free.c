@@ -28,7 +28,7 @@ sc_free_answer sc_cache_free(sc_cache *cache, sc_address address, bool is_passin
     return SC_FREE_PARK;
 }
 
-bool sc_cache_park(sc_cache *cache, sc_buffer *buffer)
+bool sc_cache_park(sc_cache *cache, sc_buffer *buffer, uint64_t now)
 {
     if (buffer->state == SC_STATE_GONE) {
         sc_state_drop(cache, buffer);
@@ -39,6 +39,7 @@ bool sc_cache_park(sc_cache *cache, sc_buffer *buffer)
         return false;
     }
     sc_state_note_free(cache, buffer);
+    buffer->idle_since = now;
     sc_state_change(cache, buffer, SC_STATE_PARKING, SC_STATE_IDLE);
     sc_cap_parked(&cache->cap, buffer);
     return true;
@@ -62,7 +63,7 @@ void sc_cache_export(sc_cache *cache, sc_address address)
         return;
     buffer->is_exported = true;
     if (buffer->state == SC_STATE_IDLE)
-        sc_state_move(cache, buffer, SC_STATE_SPOILT);
+        sc_state_spoil(cache, buffer);
 }
 
 void sc_cache_forget(sc_cache *cache, sc_address address)

@@ -46,6 +46,7 @@ static void close_gaps(sc_cap *cap)
             place(cap, count++, cap->order[i]);
     cap->count = count;
     cap->cursor = 0;
+    cap->spoilt = 0;
 }
 
 void sc_cap_enter(sc_cap *cap, sc_buffer *buffer)
@@ -126,6 +127,7 @@ static void make_order(sc_cap *cap, uint64_t step)
         cap->order[i]->rank = i;
     cap->count = count;
     cap->cursor = 0;
+    cap->spoilt = 0;
     cap->made = step + 1;
 }
 
@@ -138,13 +140,11 @@ sc_buffer *sc_cap_least(sc_cap *cap, uint64_t step)
     return cap->order[cap->cursor];
 }
 
-sc_buffer *sc_cap_spoilt(const sc_cap *cap)
+sc_buffer *sc_cap_spoilt(sc_cap *cap)
 {
-    uint32_t i = 0;
-
-    while (!cap->order[i] || cap->order[i]->state != SC_STATE_SPOILT)
-        i++;
-    return cap->order[i];
+    while (!cap->order[cap->spoilt] || cap->order[cap->spoilt]->state != SC_STATE_SPOILT)
+        cap->spoilt++;
+    return cap->order[cap->spoilt];
 }
 
 static void check_slot(const sc_cap *cap, const sc_buffer *buffer)
@@ -156,6 +156,8 @@ static void check_slot(const sc_cap *cap, const sc_buffer *buffer)
     SC_CHECK(buffer->rank < cap->count && cap->order[buffer->rank] == buffer);
     if (sc_state_is_idle((sc_state)buffer->state))
         SC_CHECK(buffer->rank >= cap->cursor);
+    if (buffer->state == SC_STATE_SPOILT)
+        SC_CHECK(buffer->rank >= cap->spoilt);
 }
 
 void sc_cap_check(const sc_cap *cap, const sc_shapes *shapes)

@@ -15,8 +15,9 @@
  *                               ^ cursor: nothing before it is idle
  *
  * A served request need not touch it; a parked buffer moves the cursor back when it stands before
- * it. Invariant (sc_cap_check() asserts it): each slot that is not empty stands in it once, no idle
- * one before the cursor. The caller locks. */
+ * it, and a second cursor finds what may only be given back in the same way. Invariant
+ * (sc_cap_check() asserts it): each slot that is not empty stands in it once, no idle one before
+ * the cursor, no spoilt one before the second. The caller locks. */
 #ifndef SC_CACHE_CAP_H
 #define SC_CACHE_CAP_H
 
@@ -30,7 +31,8 @@ typedef struct sc_cap {
     sc_buffer **order;
     uint32_t count, size; /* places used, NULL ones among them, and there are */
     uint32_t cursor;
-    uint64_t made; /* 1 + the step in which the order was made; 0: never */
+    uint32_t spoilt; /* no spoilt one stands before it */
+    uint64_t made;   /* 1 + the step in which the order was made; 0: never */
 } sc_cap;
 
 void sc_cap_release(sc_cap *cap);
@@ -68,8 +70,15 @@ static inline void sc_cap_parked(sc_cap *cap, const sc_buffer *buffer)
 /* The idle buffer of least value in `step`; there is one. */
 sc_buffer *sc_cap_least(sc_cap *cap, uint64_t step);
 
+/* The buffer is spoilt from now on. */
+static inline void sc_cap_spoil(sc_cap *cap, const sc_buffer *buffer)
+{
+    if (buffer->rank < cap->spoilt)
+        cap->spoilt = buffer->rank;
+}
+
 /* A spoilt one; there is one. */
-sc_buffer *sc_cap_spoilt(const sc_cap *cap);
+sc_buffer *sc_cap_spoilt(sc_cap *cap);
 
 void sc_cap_check(const sc_cap *cap, const sc_shapes *shapes);
 

@@ -32,8 +32,8 @@ typedef enum sc_state {
     SC_STATE_LIVE,     /* the program has it */
     SC_STATE_PARKING,  /* freed by the program; the wait for the device goes on */
     SC_STATE_IDLE,     /* ours, may be handed out */
-    SC_STATE_SPOILT,   /* ours, exported when idle already: may only be given back */
-    SC_STATE_GONE,     /* forgotten while a call of the engine's still refers to it */
+    SC_STATE_SPOILT, /* ours, but may only be given back: exported when idle, unused for too long */
+    SC_STATE_GONE,   /* forgotten while a call of the engine's still refers to it */
     SC_STATE_COUNT
 } sc_state;
 
@@ -49,12 +49,13 @@ typedef struct sc_buffer {
     sc_address address; /* 0 unless live, parking, idle or spoilt */
     sc_shape *shape;
     uint32_t slot;
-    uint32_t rank;    /* its place in the order of eviction, see cap.h */
-    uint32_t uses;    /* requests since that order was last made */
-    uint8_t state;    /* sc_state */
-    bool is_exported; /* must not be handed out again */
-    double rate;      /* requests a step, decaying */
-    double value;     /* as of the last order */
+    uint32_t rank;       /* its place in the order of eviction, see cap.h */
+    uint32_t uses;       /* requests since that order was last made */
+    uint8_t state;       /* sc_state */
+    bool is_exported;    /* must not be handed out again */
+    double rate;         /* requests a step, decaying */
+    double value;        /* as of the last order */
+    uint64_t idle_since; /* when it was parked, ns */
 } sc_buffer;
 
 struct sc_shape {

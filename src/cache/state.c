@@ -21,6 +21,12 @@ void sc_state_move(sc_cache *cache, sc_buffer *buffer, sc_state to)
     sc_state_change(cache, buffer, (sc_state)buffer->state, to);
 }
 
+void sc_state_spoil(sc_cache *cache, sc_buffer *buffer)
+{
+    sc_state_change(cache, buffer, SC_STATE_IDLE, SC_STATE_SPOILT);
+    sc_cap_spoil(&cache->cap, buffer);
+}
+
 void sc_state_note_free(sc_cache *cache, const sc_buffer *buffer)
 {
     cache->live_bytes -= buffer->shape->bytes;
@@ -107,6 +113,7 @@ void sc_state_add_tally(sc_tally *sum, const sc_tally *step)
     sum->driver_frees += step->driver_frees;
     sum->malloc_frees += step->malloc_frees;
     sum->evicted += step->evicted;
+    sum->expired += step->expired;
     raise_to(&sum->live_peak, step->live_peak);
     raise_to(&sum->held_peak, step->held_peak);
     sum->driver_ns += step->driver_ns;

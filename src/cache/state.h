@@ -29,7 +29,9 @@ struct sc_cache {
     sc_mapped reserved, granted, idle, going; /* granted: live and being parked; idle: spoilt too */
     uint64_t live_bytes;                      /* exact, reserved ones among them */
     uint32_t idle_count, spoilt_count;        /* buffers; those spoilt are in both */
-    uint64_t step;                            /* boundaries so far */
+    uint64_t room; /* most that may be held for the driver's reserve; UINT64_MAX: not asked yet */
+    uint64_t look_at; /* nothing expires before */
+    uint64_t step;    /* boundaries so far */
     sc_headroom headroom;
     sc_tally tally, finished; /* of the running step; sum of those before */
     uint64_t steps_in[SC_PHASE_COUNT];
@@ -93,6 +95,8 @@ static inline bool sc_state_is_serving(const sc_cache *cache)
 /* A buffer of `shape` has just become live. */
 void sc_state_note_peaks(sc_cache *cache, sc_shape *shape);
 
+/* The idle buffer may only be given back from now on. */
+void sc_state_spoil(sc_cache *cache, sc_buffer *buffer);
 /* The buffer is nobody's any more: out of the table, its slot empty. */
 void sc_state_drop(sc_cache *cache, sc_buffer *buffer);
 /* The same from outside a call that refers to it: one being parked or reserved stays until that

@@ -38,6 +38,12 @@ static void describe_values(sc_text *text, const sc_option_row *row)
     case SC_KIND_SHARE:
         sc_text_string(text, "size, or % of the device");
         break;
+    case SC_KIND_SECONDS:
+        sc_text_string(text, "seconds: ");
+        sc_text_u64(text, row->least);
+        sc_text_string(text, " to ");
+        sc_text_u64(text, row->most);
+        break;
     case SC_KIND_PERCENT:
         sc_text_string(text, "0% to ");
         sc_text_u64(text, row->most);

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/device.h"
+#include "base/clock.h"
 #include "engine/process.h"
 #include "engine/thread.h"
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+
+static const uint64_t SECOND = 1000000000;
 
 typedef struct owner {
     sc_context context;
@@ -66,6 +69,15 @@ unsigned sc_device_contexts(sc_context *contexts, unsigned most)
     return count;
 }
 
+/* What the driver is to keep free. The default is for cards of many GiB; on a small device it would
+ * leave nothing to cache with. */
+static uint64_t reserve(uint64_t total)
+{
+    uint64_t wanted = sc_process_self.options.reserve, share = total / 32;
+
+    return sc_process_self.is_set[SC_OPTION_reserve] || wanted < share ? wanted : share;
+}
+
 static sc_cache_rules rules(uint64_t total)
 {
     const sc_options *options = &sc_process_self.options;
@@ -84,6 +96,8 @@ static sc_cache_rules rules(uint64_t total)
         .limit = limit,
         .max_age = options->max_age,
         .small = options->small,
+        .reserve = reserve(total),
+        .max_idle = options->max_idle * SECOND,
     };
 }
 
@@ -100,7 +114,7 @@ static void delete_device(sc_device *device)
 static sc_device *new_device(int ordinal)
 {
     sc_device *device = calloc(1, sizeof *device);
-    size_t free_bytes, total = 0;
+    size_t free_bytes = 0, total = 0;
 
     if (!device)
         return NULL;
@@ -120,6 +134,11 @@ static sc_device *new_device(int ordinal)
         delete_device(device);
         return NULL;
     }
+    if (total) {
+        sc_cache_driver_free(device->cache, free_bytes);
+        device->journal.driver_free = free_bytes;
+    }
+    device->asked = sc_clock_ns();
     return device;
 }
 

@@ -20,6 +20,7 @@ typedef struct sc_device {
     pthread_mutex_t lock;
     sc_cache *cache;
     sc_journal journal;
+    uint64_t asked; /* when the driver was last asked for its free memory */
 } sc_device;
 
 /* The record of the current context's device, made where there is none yet; that context in

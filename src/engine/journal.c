@@ -6,7 +6,6 @@
 
 /* At level event thousands of rows may come before the first free. */
 enum { OUTBOX_BYTES = 128 << 10, EVENT_OUTBOX_BYTES = 2 << 20 };
-enum { SECOND = 1000000000 };
 
 /* The fields every record of a device has. */
 static sc_record begin(sc_journal *journal, sc_event event, bool must_keep)
@@ -125,6 +124,7 @@ static void tally_fields(sc_record *record, const sc_tally *tally)
     sc_record_u64(record, SC_F_MISSES, tally->misses);
     sc_record_u64(record, SC_F_BYPASSED, tally->bypassed);
     sc_record_u64(record, SC_F_EVICTED, tally->evicted);
+    sc_record_u64(record, SC_F_EXPIRED, tally->expired);
     sc_record_u64(record, SC_F_LIVE_PEAK, tally->live_peak);
     sc_record_u64(record, SC_F_HELD_PEAK, tally->held_peak);
     sc_record_u64(record, SC_F_DRIVER_ALLOCS, tally->driver_allocs);
@@ -334,14 +334,4 @@ bool sc_journal_wants_flush(const sc_journal *journal)
 bool sc_journal_is_filling(const sc_journal *journal)
 {
     return sc_logbook_is_open() && sc_outbox_is_half_full(&journal->outbox);
-}
-
-bool sc_journal_wants_driver_free(sc_journal *journal)
-{
-    uint64_t now = sc_logbook_now();
-
-    if (!sc_logbook_is_open() || (journal->asked && now - journal->asked < SECOND))
-        return false;
-    journal->asked = now;
-    return true;
 }

@@ -28,7 +28,6 @@ typedef struct sc_journal {
     uint64_t step;                   /* boundaries so far */
     uint64_t step_began;             /* ns since the run began */
     uint64_t driver_free; /* the driver's free bytes, for the next step row; 0: not asked */
-    uint64_t asked;       /* when the driver was last asked for them */
 } sc_journal;
 
 bool sc_journal_init(sc_journal *journal, int device); /* false: out of memory */
@@ -59,7 +58,5 @@ void sc_journal_end(sc_journal *journal, const sc_cache_totals *totals);
 
 bool sc_journal_wants_flush(const sc_journal *journal);
 bool sc_journal_is_filling(const sc_journal *journal); /* soon records will be dropped */
-/* True at most once a second: the driver is worth asking for its free bytes. */
-bool sc_journal_wants_driver_free(sc_journal *journal);
 
 #endif

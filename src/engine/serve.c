@@ -9,6 +9,7 @@
 #include "engine/wait.h"
 
 enum { SAMPLE = 64 }; /* one hit in so many is timed */
+enum { SECOND = 1000000000 };
 
 /* Must go to the driver whatever the phase. */
 static bool is_passing(void)
@@ -240,13 +241,13 @@ static int park(const found *block, sc_address address)
     uint64_t began = sc_clock_ns();
     int waited = sc_wait(sc_process_driver(), block->context,
                          atomic_load_explicit(&sc_process_self.is_peered, memory_order_acquire));
-    uint64_t took = sc_clock_ns() - began;
+    uint64_t ended = sc_clock_ns();
     bool is_parked = false, is_ours = true;
 
     sc_lock(&device->lock);
-    sc_cache_tally(device->cache)->wait_ns += took;
+    sc_cache_tally(device->cache)->wait_ns += ended - began;
     if (waited == SC_CUDA_SUCCESS)
-        is_parked = sc_cache_park(device->cache, block->buffer);
+        is_parked = sc_cache_park(device->cache, block->buffer, ended);
     else
         is_ours = sc_cache_unpark(device->cache, block->buffer);
     sc_journal_free(&device->journal, address, is_parked);
@@ -302,7 +303,8 @@ bool sc_serve_make_room(void)
     return released > 0;
 }
 
-/* The driver's free bytes, for the next step row, if the thread is where it can be asked. */
+/* The driver's free bytes, for the cache's reserve and the next step row, if the thread is where it
+ * can be asked. */
 static void ask_driver_free(sc_device *device)
 {
     sc_context context;
@@ -312,8 +314,19 @@ static void ask_driver_free(sc_device *device)
         sc_process_driver()->mem_info(&free_bytes, &total) != SC_CUDA_SUCCESS)
         return;
     sc_lock(&device->lock);
+    sc_cache_driver_free(device->cache, free_bytes);
     device->journal.driver_free = free_bytes;
     sc_unlock(&device->lock);
+}
+
+/* Under the device's lock: true once a second, where somebody would use the answer. */
+static bool is_worth_asking(sc_device *device, uint64_t now)
+{
+    if (now < device->asked + SECOND ||
+        !(sc_cache_minds_driver_free(device->cache) || sc_journal_wants_flush(&device->journal)))
+        return false;
+    device->asked = now;
+    return true;
 }
 
 void sc_serve_settle(sc_device *device)
@@ -323,16 +336,21 @@ void sc_serve_settle(sc_device *device)
 
     if (sc_process_is_capturing())
         return;
+    uint64_t now = sc_clock_ns();
+
     sc_lock(&device->lock);
+    if (is_worth_asking(device, now)) {
+        sc_unlock(&device->lock);
+        ask_driver_free(device);
+        sc_lock(&device->lock);
+    }
+    sc_cache_tick(device->cache, now);
     bool is_due = sc_cache_wants(device->cache, why);
     bool wants_flush = sc_journal_wants_flush(&device->journal);
-    bool wants_driver_free = wants_flush && sc_journal_wants_driver_free(&device->journal);
 
     sc_unlock(&device->lock);
     if (is_due)
         (void)sc_release(device, why, false);
-    if (wants_driver_free)
-        ask_driver_free(device);
     if (wants_flush)
         sc_logbook_flush();
 }

@@ -15,7 +15,8 @@ int sc_serve_free(sc_address address);
 /* Another allocator ran out of memory on the current device; true when something was given back. */
 bool sc_serve_make_room(void);
 
-/* What is due where the program itself would wait: idle memory goes back, records are written. */
+/* What is due where the program itself would wait for everything on the device: idle memory goes
+ * back, records are written, and once a second the driver is asked for its free memory. */
 void sc_serve_settle(sc_device *device);
 
 #endif

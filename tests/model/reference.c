@@ -245,7 +245,7 @@ sc_free_answer ref_free(reference *ref, sc_address address, bool is_passing, ref
     return SC_FREE_PARK;
 }
 
-bool ref_park(reference *ref, ref_block *block)
+bool ref_park(reference *ref, ref_block *block, uint64_t now)
 {
     if (block->state == REF_GONE) {
         block->state = REF_NONE;
@@ -256,6 +256,7 @@ bool ref_park(reference *ref, ref_block *block)
         return false;
     }
     block->state = REF_IDLE;
+    block->parked = now;
     if (ref->is_inferring)
         sc_step_free(&ref->inference, ref_exact_live(ref));
     return true;
@@ -274,7 +275,7 @@ bool ref_unpark(reference *ref, ref_block *block)
 const char *ref_take(reference *ref, sc_take why, sc_address address)
 {
     ref_block *block = ref_find(ref, address);
-    bool is_spoilt = ref_count_in(ref, 1 << REF_SPOILT) > 0 && why != SC_TAKE_ROOM;
+    bool is_spoilt = ref_count_in(ref, 1 << REF_SPOILT) > 0;
     const char *wrong = NULL;
 
     if (!block || !ref_is_idle(block))
@@ -282,22 +283,48 @@ const char *ref_take(reference *ref, sc_take why, sc_address address)
     if (!ref_wants(ref, why))
         return "nothing need go";
     if (is_spoilt)
-        wrong = block->state == REF_SPOILT ? NULL : "what was exported goes first";
+        wrong = block->state == REF_SPOILT ? NULL : "what is spoilt goes first";
     else
         wrong = ref_judge(ref, block);
-    if (why == SC_TAKE_ROOM ||
-        (why == SC_TAKE_DUE && ref->phase == SC_PHASE_FIXED && block->state == REF_IDLE)) {
+    if (why != SC_TAKE_ALL && ref->phase == SC_PHASE_FIXED && block->state == REF_IDLE) {
         uint64_t live = ref_mapped_of(ref, REF_WANTED_STATES, false);
 
         ref->tally.evicted++;
         ref->shapes[block->shape].evicted++;
-        if (why == SC_TAKE_DUE && ref_mapped_of(ref, REF_WANTED_STATES | REF_IDLE_STATES, false) <=
-                                      ref_ceiling(ref, live))
+        if (why == SC_TAKE_DUE && !ref_is_short(ref) &&
+            ref_mapped_of(ref, REF_WANTED_STATES | REF_IDLE_STATES, false) <=
+                ref_ceiling(ref, live))
             ref_cede(ref, &ref->shapes[block->shape]);
     }
     block->state = REF_NONE;
     ref->taken[ref->taken_count++] = ref->shapes[block->shape].bytes;
     return wrong;
+}
+
+void ref_tick(reference *ref, uint64_t now)
+{
+    uint64_t most = ref->rules.max_idle, next = now + most;
+
+    if (!most || !ref->rules.gate.is_gated || now < ref->look_at)
+        return;
+    for (unsigned i = 0; i < ref->block_top; i++) {
+        ref_block *block = &ref->blocks[i];
+
+        if (block->state == REF_IDLE && block->parked + most <= now) {
+            block->state = REF_SPOILT;
+            ref->tally.expired++;
+        } else if (block->state == REF_IDLE && block->parked + most < next) {
+            next = block->parked + most;
+        }
+    }
+    ref->look_at = next < now + most / 16 ? now + most / 16 : next;
+}
+
+void ref_driver_free(reference *ref, uint64_t bytes)
+{
+    ref->was_asked = true;
+    ref->held_when_asked = ref_mapped_of(ref, REF_GRANTED_STATES | REF_IDLE_STATES, true);
+    ref->free_when_asked = bytes;
 }
 
 void ref_took(reference *ref)

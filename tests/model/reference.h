@@ -23,7 +23,7 @@ typedef enum ref_state {
     REF_LIVE,
     REF_PARKING,
     REF_IDLE,
-    REF_SPOILT, /* idle, exported: never served again */
+    REF_SPOILT, /* idle, exported or unused for too long: never served again */
     REF_GONE    /* forgotten while a call refers to it */
 } ref_state;
 
@@ -58,6 +58,7 @@ typedef struct ref_block {
     bool is_exported;
     sc_address address;
     unsigned shape, slot;
+    uint64_t parked; /* when */
 } ref_block;
 
 /* A buffer that was given back for headroom alone. */
@@ -98,6 +99,9 @@ typedef struct reference {
     uint64_t fallbacks, ooms, forgotten, changes;
     uint64_t next_id, next_stamp, next_entry;
     uint64_t order_made; /* 1 + step */
+    uint64_t look_at;
+    uint64_t held_when_asked, free_when_asked;
+    bool was_asked;
 } reference;
 
 reference *ref_new(const sc_cache_rules *rules);
@@ -106,7 +110,9 @@ sc_answer ref_request(reference *ref, sc_request request, ref_block **block);
 bool ref_allocated(reference *ref, ref_block *block, sc_address address);
 void ref_failed(reference *ref, ref_block *block);
 sc_free_answer ref_free(reference *ref, sc_address address, bool is_passing, ref_block **block);
-bool ref_park(reference *ref, ref_block *block);
+bool ref_park(reference *ref, ref_block *block, uint64_t now);
+void ref_tick(reference *ref, uint64_t now);
+void ref_driver_free(reference *ref, uint64_t bytes);
 bool ref_unpark(reference *ref, ref_block *block);
 bool ref_wants(const reference *ref, sc_take why);
 /* The cache picked `address`. NULL: rightly, and it is on its way now; else what is wrong with it.
@@ -127,6 +133,7 @@ void ref_totals(const reference *ref, sc_cache_totals *totals);
 /* Between the files of the reference. */
 unsigned ref_count_in(const reference *ref, unsigned states);
 uint64_t ref_mapped_of(const reference *ref, unsigned states, bool with_going);
+bool ref_is_short(const reference *ref);
 uint64_t ref_ceiling(const reference *ref, uint64_t live);
 void ref_cede(reference *ref, const ref_shape *shape);
 bool ref_is_real_miss(reference *ref, const ref_shape *shape);

@@ -130,6 +130,17 @@ bool ref_is_real_miss(reference *ref, const ref_shape *shape)
            ref_ceiling(ref, live);
 }
 
+/* Whether the driver, had nothing else changed since it was asked, would have less than the
+ * reserve, and idle memory could help. */
+bool ref_is_short(const reference *ref)
+{
+    uint64_t held = ref_mapped_of(ref, REF_WANTED_STATES | REF_IDLE_STATES, false);
+
+    return ref->rules.gate.is_gated && ref->was_asked &&
+           held > ref_mapped_of(ref, REF_WANTED_STATES, false) &&
+           held + ref->rules.reserve > ref->held_when_asked + ref->free_when_asked;
+}
+
 bool ref_wants(const reference *ref, sc_take why)
 {
     uint64_t live = ref_mapped_of(ref, REF_WANTED_STATES, false), peak = peak_of_late(ref);
@@ -143,7 +154,7 @@ bool ref_wants(const reference *ref, sc_take why)
         return ref->rules.gate.is_gated && ref_mapped_of(ref, REF_WANTED_STATES | REF_IDLE_STATES,
                                                          true) > ref_ceiling(ref, live);
     }
-    if (ref->phase != SC_PHASE_FIXED || ref_count_in(ref, 1 << REF_SPOILT) > 0)
+    if (ref->phase != SC_PHASE_FIXED || ref_count_in(ref, 1 << REF_SPOILT) > 0 || ref_is_short(ref))
         return true;
     extra = ref->miss[0] > ref->miss[1] ? ref->miss[0] : ref->miss[1];
     most = 4 * ((peak > live ? peak : live) * ref->rules.overhead_percent / 100);
@@ -253,6 +264,7 @@ void ref_add_tally(sc_tally *sum, const sc_tally *tally)
     sum->driver_allocs += tally->driver_allocs;
     sum->driver_frees += tally->driver_frees;
     sum->evicted += tally->evicted;
+    sum->expired += tally->expired;
     sum->live_peak = tally->live_peak > sum->live_peak ? tally->live_peak : sum->live_peak;
     sum->held_peak = tally->held_peak > sum->held_peak ? tally->held_peak : sum->held_peak;
 }

@@ -65,6 +65,7 @@ typedef struct world {
     uint64_t novelty;  /* one request in `novelty` is of a new shape; 0: none */
     unsigned programs; /* blocks the program has */
     uint64_t rows, changes;
+    uint64_t now;
     sc_reason last_reason;
 } world;
 
@@ -273,8 +274,8 @@ static void finish_park(world *w, pending_park pending)
         is_kept = !sc_cache_unpark(w->cache, pending.buffer);
         is_kept_by_ref = !ref_unpark(w->ref, pending.block);
     } else {
-        is_kept = sc_cache_park(w->cache, pending.buffer);
-        is_kept_by_ref = ref_park(w->ref, pending.block);
+        is_kept = sc_cache_park(w->cache, pending.buffer, w->now);
+        is_kept_by_ref = ref_park(w->ref, pending.block, w->now);
     }
     MUST_EQUAL(is_kept, is_kept_by_ref);
     if (!is_kept) {
@@ -382,6 +383,23 @@ static void end_a_step(world *w)
     }
 }
 
+static void ask_the_driver(world *w)
+{
+    uint64_t bytes = below(w, one_in(w, 3) ? 2000 * MIB : 200 * MIB);
+
+    sc_cache_driver_free(w->cache, bytes);
+    ref_driver_free(w->ref, bytes);
+}
+
+static void let_time_pass(world *w)
+{
+    uint64_t now = w->now += below(w, one_in(w, 10) ? 2000 : 100);
+
+    now -= one_in(w, 4) ? below(w, now < 50 ? now + 1 : 50) : 0; /* another thread comes late */
+    sc_cache_tick(w->cache, now);
+    ref_tick(w->ref, now);
+}
+
 static void run_out_of_memory(world *w) /* of another allocator */
 {
     MUST_EQUAL(sc_cache_out_of_memory(w->cache), ref_out_of_memory(w->ref));
@@ -417,7 +435,11 @@ static void operate(world *w)
         run_out_of_memory(w);
     } else if (kind < 9993) {
         end_a_context(w);
+    } else if (kind < 9998) {
+        ask_the_driver(w);
     }
+    if (one_in(w, 8))
+        let_time_pass(w);
 }
 
 /* --- comparing --- */
@@ -446,6 +468,7 @@ static void compare_totals(world *w)
     SAME(all.driver_allocs);
     SAME(all.driver_frees);
     SAME(all.evicted);
+    SAME(all.expired);
     SAME(all.live_peak);
     SAME(all.held_peak);
     for (int i = 0; i < SC_PHASE_COUNT; i++)
@@ -563,21 +586,25 @@ static void play(const sc_cache_rules *rules, sc_random random, sc_cache_totals 
 static const sc_cache_rules scenes[] = {
 #define GATED                                                                                      \
     .gate = {.warmup = 3, .rearm = 6, .max_shapes = 20, .is_gated = true}, .max_age = 8,           \
-    .small = 65536
+    .small = 65536, .reserve = 100 * MIB
     {GATED, .overhead_percent = 25, .limit = UINT64_MAX},
     {GATED, .overhead_percent = 0, .limit = UINT64_MAX},
     {GATED, .overhead_percent = 100, .limit = UINT64_MAX, .is_step_inferred = true},
-    {GATED, .overhead_percent = 25, .limit = 300 * MIB},
+    {GATED, .overhead_percent = 25, .limit = 300 * MIB, .max_idle = 2000},
     {GATED, .overhead_percent = 25, .limit = UINT64_MAX, .is_observing = true},
 #undef GATED
 #define GATE(w, r, m) .gate = {.warmup = (w), .rearm = (r), .max_shapes = (m), .is_gated = true}
-    {GATE(1, 1, 20), .overhead_percent = 10, .limit = UINT64_MAX, .max_age = 1},
+    {GATE(1, 1, 20), .overhead_percent = 10, .limit = UINT64_MAX, .max_age = 1, .max_idle = 900},
     {GATE(2, 2, 12), .overhead_percent = 50, .limit = UINT64_MAX, .max_age = 64, .small = 2 * MIB},
-    {GATE(2, 0, 20), .overhead_percent = 25, .limit = UINT64_MAX, .max_age = 64},
+    {GATE(2, 0, 20), .overhead_percent = 25, .limit = UINT64_MAX, .max_age = 64, .max_idle = 5000,
+     .reserve = 1000 * MIB},
     {GATE(1, 2, 3), .overhead_percent = 5, .limit = UINT64_MAX, .max_age = 3, .small = MIB},
     {GATE(1, 1, 1), .overhead_percent = 25, .limit = UINT64_MAX, .max_age = 2, .small = 30 * MIB},
 #undef GATE
-    {.gate = {.warmup = 3, .rearm = 6, .max_shapes = 4, .is_gated = false}, .max_age = 8},
+    {.gate = {.warmup = 3, .rearm = 6, .max_shapes = 4, .is_gated = false},
+     .max_age = 8,
+     .max_idle = 100,
+     .reserve = 1000 * MIB},
 };
 
 START_TEST(the_cache_does_what_the_reference_does)
@@ -592,20 +619,23 @@ START_TEST(the_cache_does_what_the_reference_does)
         play(&scenes[i], (sc_random){sc_random_next(&random)}, &totals);
         sum.hits += totals.all.hits;
         sum.evicted += totals.all.evicted;
+        sum.expired += totals.all.expired;
         fallbacks += totals.fallbacks;
         forgotten += totals.shapes_forgotten;
         fixed += totals.steps_in[SC_PHASE_FIXED];
         printf("scene %zu: steps %llu, fixed %llu, requests %llu, hits %llu, evicted %llu, "
+               "expired %llu, "
                "fallbacks %llu, shapes forgotten %llu\n",
                i, (unsigned long long)totals.step,
                (unsigned long long)totals.steps_in[SC_PHASE_FIXED],
                (unsigned long long)totals.all.requests, (unsigned long long)totals.all.hits,
-               (unsigned long long)totals.all.evicted, (unsigned long long)totals.fallbacks,
-               (unsigned long long)totals.shapes_forgotten);
+               (unsigned long long)totals.all.evicted, (unsigned long long)totals.all.expired,
+               (unsigned long long)totals.fallbacks, (unsigned long long)totals.shapes_forgotten);
     }
     /* the walk has been where it hurts */
     ck_assert_uint_gt(sum.hits, 1000);
     ck_assert_uint_gt(sum.evicted, 100);
+    ck_assert_uint_gt(sum.expired, 20);
     ck_assert_uint_gt(fixed, 100);
     ck_assert_uint_gt(fallbacks, 5);
     ck_assert_uint_gt(forgotten, 5);

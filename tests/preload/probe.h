@@ -21,6 +21,8 @@ typedef struct probe {
     unsigned captures_begun;
     unsigned results;
     int last_result;
+    unsigned waits; /* for everything in a context; among the results too */
+    uintptr_t last_waited;
     unsigned contexts_ended;
     uintptr_t last_context;
     unsigned exported;

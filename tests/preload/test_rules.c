@@ -220,6 +220,9 @@ static void waits_report_their_result(void)
     CHECK(cuEventSynchronize(STREAM) == ILLEGAL_ADDRESS && seen->last_result == ILLEGAL_ADDRESS,
           "an error is passed on and reported");
     CHECK(seen->results == before + 5, "every wait reports");
+    CHECK(seen->waits == 2 && seen->last_waited == FAKE_CONTEXT,
+          "those for a whole context say so, and which");
+    CHECK(cuCtxSynchronize() == SUCCESS && seen->last_waited == 0, "0 is the current one");
 }
 
 static void async_frees_and_peers_are_told_after_they_succeed(void)

@@ -23,6 +23,7 @@ typedef struct context_record {
 static struct {
     pthread_mutex_t lock;
     uint64_t memory, used[DEVICES];
+    uint64_t others;      /* of each device: another process's */
     block blocks[BLOCKS]; /* a block that died is used again for the next allocation of its size */
     unsigned block_count;
     sc_address next;
@@ -102,7 +103,7 @@ static int mem_alloc(sc_address *address, size_t bytes)
         result = INVALID_CONTEXT;
     else if (!result && (bytes == 0 || !address))
         result = SC_CUDA_INVALID_VALUE;
-    else if (!result && bytes > fake.memory - fake.used[context->device])
+    else if (!result && bytes > fake.memory - fake.others - fake.used[context->device])
         result = SC_CUDA_OUT_OF_MEMORY;
     block *room = result ? NULL : find_room(bytes);
 
@@ -155,7 +156,7 @@ static int mem_info(size_t *free_bytes, size_t *total_bytes)
     if (!result && !context)
         result = INVALID_CONTEXT;
     if (!result) {
-        *free_bytes = fake.memory - fake.used[context->device];
+        *free_bytes = fake.memory - fake.others - fake.used[context->device];
         *total_bytes = fake.memory;
     }
     give();
@@ -265,6 +266,7 @@ void fake_init(uint64_t memory)
 {
     take();
     fake.memory = memory;
+    fake.others = 0;
     memset(fake.used, 0, sizeof fake.used);
     fake.block_count = 0;
     fake.next = UINT64_C(0x7f0000000000);
@@ -312,6 +314,13 @@ void fake_end_context(sc_context context)
         if (fake.blocks[i].is_live && fake.blocks[i].context == context)
             kill_block(&fake.blocks[i]);
     fake.contexts[context - 1].is_alive = false;
+    give();
+}
+
+void fake_take_memory(uint64_t bytes)
+{
+    take();
+    fake.others = bytes;
     give();
 }
 

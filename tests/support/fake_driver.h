@@ -53,6 +53,9 @@ bool fake_is_live(sc_address address);
 sc_context fake_last_waited(void); /* context of the last wait */
 bool fake_was_called_under_lock(void);
 
+/* Another process has so much of each device. */
+void fake_take_memory(uint64_t bytes);
+
 /* Called in the middle of every wait; NULL: nothing. */
 void fake_on_wait(void (*call)(void));
 

@@ -19,6 +19,7 @@ typedef struct fixture {
     unsigned rows_at_change[64];
     unsigned shape_count;
     uint64_t peaks[512]; /* live peak of each finished step */
+    uint64_t now;
 } fixture;
 
 static void on_phase(void *self, const sc_phase_change *change)
@@ -135,7 +136,7 @@ static sc_free_answer put(fixture *f, sc_address address)
     sc_buffer *buffer;
     sc_free_answer answer = sc_cache_free(f->cache, address, false, &buffer);
 
-    if (answer == SC_FREE_PARK && !sc_cache_park(f->cache, buffer))
+    if (answer == SC_FREE_PARK && !sc_cache_park(f->cache, buffer, f->now))
         f->frees++;
     f->frees += answer == SC_FREE_RELEASE;
     give_back(f, SC_TAKE_DUE);
@@ -308,7 +309,7 @@ START_TEST(a_second_free_is_caught_while_parking_and_while_idle)
     ck_assert_int_eq(sc_cache_free(f.cache, address, false, &buffer), SC_FREE_PARK);
     ck_assert_int_eq(sc_cache_free(f.cache, address, false, &second), SC_FREE_TWICE);
     ck_assert_ptr_null(second);
-    ck_assert(sc_cache_park(f.cache, buffer));
+    ck_assert(sc_cache_park(f.cache, buffer, f.now));
     ck_assert_int_eq(sc_cache_free(f.cache, address, true, &second), SC_FREE_TWICE);
     ck_assert_int_eq(sc_cache_free(f.cache, address + 512, false, &second), SC_FREE_UNKNOWN);
     tear_down(&f);
@@ -326,7 +327,7 @@ START_TEST(what_is_being_parked_is_not_handed_out)
     ck_assert_int_eq(sc_cache_free(f.cache, address, false, &buffer), SC_FREE_PARK);
     ck_assert_int_eq(ask(&f, (sc_request){.context = 1, .bytes = 4 * MIB}, &other), SC_ALLOCATE);
     ck_assert_uint_ne(other, address);
-    ck_assert(sc_cache_park(f.cache, buffer));
+    ck_assert(sc_cache_park(f.cache, buffer, f.now));
     ck_assert_uint_eq(get(&f, 4 * MIB), address);
     tear_down(&f);
 }
@@ -342,7 +343,7 @@ START_TEST(a_phase_change_during_the_wait_makes_the_free_a_real_one)
     address = get(&f, 4 * MIB);
     ck_assert_int_eq(sc_cache_free(f.cache, address, false, &buffer), SC_FREE_PARK);
     (void)get(&f, 6 * MIB);
-    ck_assert(!sc_cache_park(f.cache, buffer));
+    ck_assert(!sc_cache_park(f.cache, buffer, f.now));
     ck_assert_int_eq(put(&f, address), SC_FREE_UNKNOWN);
     tear_down(&f);
 }
@@ -423,7 +424,7 @@ START_TEST(memory_that_went_by_another_door_while_it_was_being_parked_is_not_fre
         if (is_failed)
             ck_assert(!sc_cache_unpark(f.cache, buffer));
         else
-            ck_assert(sc_cache_park(f.cache, buffer));
+            ck_assert(sc_cache_park(f.cache, buffer, f.now));
         ck_assert_uint_eq(totals_of(&f).idle, 0);
         ck_assert_uint_ne(get(&f, 4 * MIB), address);
         tear_down(&f);
@@ -450,7 +451,7 @@ START_TEST(a_context_that_ends_takes_its_buffers_in_every_state)
     ck_assert_uint_eq(totals_of(&f).live_bytes, 4096);
     ck_assert_uint_eq(totals_of(&f).idle, 0);
     ck_assert(sc_cache_allocated(f.cache, reserved, f.next += MIB, 0));
-    ck_assert(sc_cache_park(f.cache, parking));
+    ck_assert(sc_cache_park(f.cache, parking, f.now));
     ck_assert_int_eq(put(&f, f.next), SC_FREE_UNKNOWN);
     ck_assert_int_eq(put(&f, live), SC_FREE_UNKNOWN);
     ck_assert_int_eq(put(&f, kept), SC_FREE_PARK);
@@ -472,7 +473,7 @@ START_TEST(exported_memory_is_never_handed_out_again)
     address = get(&f, 4 * MIB); /* while it is being parked */
     ck_assert_int_eq(sc_cache_free(f.cache, address, false, &buffer), SC_FREE_PARK);
     sc_cache_export(f.cache, address);
-    ck_assert(!sc_cache_park(f.cache, buffer));
+    ck_assert(!sc_cache_park(f.cache, buffer, f.now));
 
     address = get(&f, 4 * MIB); /* when it is idle already */
     ck_assert_int_eq(put(&f, address), SC_FREE_PARK);
@@ -840,6 +841,154 @@ START_TEST(known_shapes_are_bounded_and_the_forgotten_counted)
 }
 END_TEST
 
+/* Time passes, at a place where the program would wait. */
+static void wait_for(fixture *f, uint64_t ns)
+{
+    f->now += ns;
+    sc_cache_tick(f->cache, f->now);
+    give_back(f, SC_TAKE_DUE);
+    check_cap(f);
+}
+
+START_TEST(what_was_idle_for_too_long_goes_back_and_nothing_else_does)
+{
+    sc_cache_rules rules = usual;
+    sc_address kept;
+    fixture f;
+
+    rules.max_idle = 1600;
+    f = set_up(rules);
+    reach_fixed(&f);
+    step(&f, 4 * MIB, 4, NULL);
+    wait_for(&f, 1599);
+    ck_assert_uint_eq(totals_of(&f).idle, 16 * MIB);
+    kept = get(&f, 4 * MIB);
+    (void)put(&f, kept); /* unused from now on */
+    wait_for(&f, 101);   /* a sixteenth of the time may pass before the cache looks again */
+    ck_assert_uint_eq(totals_of(&f).idle, 4 * MIB);
+    ck_assert_uint_eq(totals_of(&f).all.expired, 3);
+    ck_assert_uint_eq(totals_of(&f).all.evicted, 0);
+    ck_assert_uint_eq(get(&f, 4 * MIB), kept);
+    wait_for(&f, 10000); /* live memory does not expire */
+    ck_assert_uint_eq(totals_of(&f).live, 4 * MIB);
+    (void)put(&f, kept);
+    wait_for(&f, 1700);
+    ck_assert_uint_eq(totals_of(&f).idle, 0);
+    ck_assert_uint_eq(totals_of(&f).all.expired, 4);
+    ck_assert_int_eq(totals_of(&f).phase, SC_PHASE_FIXED);
+    tear_down(&f);
+}
+END_TEST
+
+START_TEST(what_has_expired_is_not_served_even_before_it_has_gone_back)
+{
+    sc_cache_rules rules = usual;
+    sc_address before[4];
+    fixture f;
+
+    rules.max_idle = 1600;
+    f = set_up(rules);
+    reach_fixed(&f);
+    step(&f, 4 * MIB, 4, before);
+    sc_cache_tick(f.cache, f.now += 1600);
+    ck_assert(sc_cache_wants(f.cache, SC_TAKE_DUE));
+    (void)get(&f, 4 * MIB);
+    ck_assert_uint_eq(totals_of(&f).all.hits, 0);
+    ck_assert_int_eq(put(&f, before[3]), SC_FREE_TWICE); /* ours still */
+    ck_assert_uint_eq(totals_of(&f).idle, 0);
+    tear_down(&f);
+}
+END_TEST
+
+START_TEST(a_clock_that_comes_late_and_out_of_order_expires_nothing_young)
+{
+    sc_cache_rules rules = usual;
+    fixture f;
+
+    rules.max_idle = 1600;
+    f = set_up(rules);
+    f.now = 10000;
+    reach_fixed(&f);
+    step(&f, 4 * MIB, 4, NULL);
+    for (uint64_t late = 0; late < 10000; late += 100) {
+        sc_cache_tick(f.cache, late);
+        ck_assert(!sc_cache_wants(f.cache, SC_TAKE_DUE));
+    }
+    wait_for(&f, 1600);
+    ck_assert_uint_eq(totals_of(&f).idle, 0);
+    tear_down(&f);
+}
+END_TEST
+
+START_TEST(idle_memory_goes_back_until_the_driver_has_its_reserve)
+{
+    sc_cache_rules rules = usual;
+    fixture f;
+
+    rules.reserve = 100 * MIB;
+    f = set_up(rules);
+    reach_fixed(&f);
+    step(&f, 4 * MIB, 4, NULL);
+    ck_assert(sc_cache_minds_driver_free(f.cache));
+    sc_cache_driver_free(f.cache, 100 * MIB);
+    ck_assert(!sc_cache_wants(f.cache, SC_TAKE_DUE));
+    sc_cache_driver_free(f.cache, 93 * MIB); /* 7 short: two buffers */
+    ck_assert(!sc_cache_wants(f.cache, SC_TAKE_ROOM));
+    wait_for(&f, 0);
+    ck_assert_uint_eq(totals_of(&f).idle, 8 * MIB);
+    ck_assert_uint_eq(totals_of(&f).all.evicted, 2);
+    /* until the driver is asked again no more than that is kept */
+    step(&f, 4 * MIB, 4, NULL);
+    ck_assert_uint_eq(totals_of(&f).idle, 8 * MIB);
+    ck_assert_uint_eq(f.frees_in_allocations, 0);
+    sc_cache_driver_free(f.cache, 1000 * MIB);
+    step(&f, 4 * MIB, 4, NULL);
+    ck_assert_uint_eq(totals_of(&f).idle, 16 * MIB);
+    sc_cache_driver_free(f.cache, 0);
+    wait_for(&f, 0);
+    ck_assert_uint_eq(totals_of(&f).idle, 0);
+    ck_assert(!sc_cache_minds_driver_free(f.cache));
+    tear_down(&f);
+}
+END_TEST
+
+START_TEST(the_reserve_never_asks_for_live_memory)
+{
+    sc_cache_rules rules = usual;
+    sc_address address;
+    fixture f;
+
+    rules.reserve = 100 * MIB;
+    f = set_up(rules);
+    reach_fixed(&f);
+    address = get(&f, 4 * MIB);
+    sc_cache_driver_free(f.cache, 50 * MIB);
+    ck_assert(!sc_cache_wants(f.cache, SC_TAKE_DUE));
+    ck_assert_int_eq(put(&f, address), SC_FREE_PARK);
+    ck_assert_uint_eq(totals_of(&f).idle, 0);
+    tear_down(&f);
+}
+END_TEST
+
+START_TEST(without_the_gate_neither_time_nor_reserve_takes_anything)
+{
+    sc_cache_rules rules = usual;
+    fixture f;
+
+    rules.reserve = 100 * MIB;
+    rules.max_idle = 1600;
+    rules.gate.is_gated = false;
+    f = set_up(rules);
+    begin(&f);
+    step(&f, 4 * MIB, 4, NULL);
+    sc_cache_driver_free(f.cache, 0);
+    wait_for(&f, 100000);
+    ck_assert_uint_eq(totals_of(&f).idle, 16 * MIB);
+    ck_assert(!sc_cache_minds_driver_free(f.cache));
+    tear_down(&f);
+}
+END_TEST
+
 SC_SUITE("cache", in_warmup_each_request_and_each_free_goes_to_the_driver,
          in_fixed_the_next_step_gets_the_pointers_of_this_one,
          the_first_new_shape_stops_serving_and_everything_idle_goes_at_the_next_free,
@@ -867,4 +1016,10 @@ SC_SUITE("cache", in_warmup_each_request_and_each_free_goes_to_the_driver,
          step_ends_are_inferred_until_the_program_names_one,
          a_walk_names_each_shape_or_those_changed_since_the_last,
          what_is_on_its_way_back_still_counts_as_held,
-         known_shapes_are_bounded_and_the_forgotten_counted)
+         known_shapes_are_bounded_and_the_forgotten_counted,
+         what_was_idle_for_too_long_goes_back_and_nothing_else_does,
+         what_has_expired_is_not_served_even_before_it_has_gone_back,
+         a_clock_that_comes_late_and_out_of_order_expires_nothing_young,
+         idle_memory_goes_back_until_the_driver_has_its_reserve,
+         the_reserve_never_asks_for_live_memory,
+         without_the_gate_neither_time_nor_reserve_takes_anything)

@@ -66,7 +66,7 @@ static void put(sc_cache *cache, sc_address address)
     sc_buffer *buffer;
 
     if (sc_cache_free(cache, address, false, &buffer) == SC_FREE_PARK)
-        is_broken |= !sc_cache_park(cache, buffer);
+        is_broken |= !sc_cache_park(cache, buffer, 0);
 }
 
 /* Many shapes, many slots of one, and steps until they are served. */
