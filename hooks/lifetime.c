@@ -9,6 +9,7 @@
  * is one walk over a handful of names. */
 __attribute__((constructor)) static void look_early(void)
 {
+    sc_engine_load();
     (void)sc_real_find();
 }
 

@@ -25,6 +25,7 @@ static bool enter(int *saved_errno)
     if (sc_thread_self.is_inside || !sc_process_is_on())
         return false;
     sc_thread_self.is_inside = true;
+    atomic_signal_fence(memory_order_seq_cst);
     *saved_errno = errno;
     return true;
 }
@@ -32,7 +33,32 @@ static bool enter(int *saved_errno)
 static void leave(int saved_errno)
 {
     errno = saved_errno;
+    atomic_signal_fence(memory_order_seq_cst);
     sc_thread_self.is_inside = false;
+}
+
+/* The same for what is called from inside, too. */
+typedef struct visit {
+    int saved_errno;
+    bool was_inside;
+} visit;
+
+static bool enter_again(visit *one)
+{
+    *one = (visit){.was_inside = sc_thread_self.is_inside};
+    if (sc_thread_self.locks) /* a signal handler, for nothing of ours calls it then */
+        return false;
+    sc_thread_self.is_inside = false;
+    if (enter(&one->saved_errno))
+        return true;
+    sc_thread_self.is_inside = one->was_inside;
+    return false;
+}
+
+static void leave_again(visit one)
+{
+    leave(one.saved_errno);
+    sc_thread_self.is_inside = one.was_inside;
 }
 
 /* The first allocation starts the cache. */
@@ -108,15 +134,19 @@ void sc_engine_bypassed(const char *how)
     char bytes[512];
     sc_text text = sc_text_over(bytes, sizeof bytes);
 
-    if (!sc_thread_self.is_inside)
-        start_if_idle(); /* memory was allocated, if not through us */
-    if (!sc_process_is_on() || atomic_exchange(&sc_process_self.is_passing, true))
+    visit one;
+
+    start_if_idle(); /* memory was allocated, if not through us */
+    if (!enter_again(&one))
         return;
-    sc_text_string(&text, how);
-    sc_text_string(&text,
-                   ": something allocates or frees behind the cache, which only observes from "
-                   "now on");
-    sc_logbook_warn(sc_text_terminate(&text));
+    if (!atomic_exchange(&sc_process_self.is_passing, true)) {
+        sc_text_string(&text, how);
+        sc_text_string(&text,
+                       ": something allocates or frees behind the cache, which only observes from "
+                       "now on");
+        sc_logbook_warn(sc_text_terminate(&text));
+    }
+    leave_again(one);
 }
 
 void sc_engine_door(sc_door door)
@@ -169,34 +199,24 @@ static bool is_sticky(int result)
 
 void sc_engine_result(int result)
 {
-    int saved_errno = errno;
+    visit one;
 
-    if (result == SC_CUDA_SUCCESS || !is_sticky(result) || !sc_process_is_on())
+    if (result == SC_CUDA_SUCCESS || !is_sticky(result) || !enter_again(&one))
         return;
     sc_device_close_all(SC_REASON_STICKY_ERROR);
     if (!sc_process_is_capturing())
         sc_logbook_flush(); /* such programs tend to end soon */
-    errno = saved_errno;
-}
-
-void sc_engine_waited(int result, sc_context context)
-{
-    sc_device *device;
-    int saved_errno;
-
-    sc_engine_result(result);
-    if (result != SC_CUDA_SUCCESS || !enter(&saved_errno))
-        return;
-    device = context ? sc_device_of_context(context) : sc_device_current_known(&context);
-    if (device)
-        sc_serve_settle(device);
-    leave(saved_errno);
+    leave_again(one);
 }
 
 void sc_engine_context_ends(sc_context context)
 {
-    if (sc_process_is_on())
-        sc_device_context_ends(context);
+    int saved_errno;
+
+    if (!enter(&saved_errno))
+        return;
+    sc_device_context_ends(context);
+    leave(saved_errno);
 }
 
 void sc_engine_exported(sc_address inside)
@@ -219,13 +239,16 @@ void sc_engine_exported(sc_address inside)
 
 void sc_engine_freed_elsewhere(sc_address address)
 {
-    if (!sc_process_is_on())
+    int saved_errno;
+
+    if (!enter(&saved_errno))
         return;
     for (sc_device *device = sc_device_next(NULL); device; device = sc_device_next(device)) {
         sc_lock(&device->lock);
         sc_cache_forget(device->cache, address);
         sc_unlock(&device->lock);
     }
+    leave(saved_errno);
 }
 
 void sc_engine_peer_enabled(void)
@@ -304,9 +327,10 @@ void sc_engine_finish(void)
     static sc_cache_totals totals[SC_DEVICE_MOST]; /* finish runs once; stacks may be small */
     unsigned count = 0;
 
-    /* inside: exit() was called from a signal handler while this thread may hold a lock of ours */
-    if (sc_thread_self.is_inside || !sc_process_end())
+    /* exit() was called from a signal handler while this thread holds a lock of ours */
+    if (sc_thread_self.locks || !sc_process_end())
         return;
+    sc_thread_self.is_inside = true;
     sc_logbook_flush_all();
     warn_of_dropped();
     for (sc_device *device = sc_device_next(NULL); device; device = sc_device_next(device)) {
@@ -317,6 +341,13 @@ void sc_engine_finish(void)
         count++;
     }
     sc_logbook_flush();
+    sc_logbook_close();
     if (sc_process_self.options.summary == SC_SUMMARY_LINE)
         sc_summary_say(totals, count);
+    sc_thread_self.is_inside = false;
+}
+
+void sc_engine_load(void)
+{
+    sc_logbook_load();
 }

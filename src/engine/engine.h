@@ -39,6 +39,9 @@ typedef struct sc_engine_host {
     bool (*site_text)(const void *address, char *out, size_t bytes);
 } sc_engine_host;
 
+/* When the library is loaded, before the program can close or open anything. */
+void sc_engine_load(void);
+
 /* Idempotent and thread-safe; the first caller's table counts. Reads nothing and starts nothing. */
 void sc_engine_attach(const sc_engine_host *host);
 
@@ -66,10 +69,6 @@ void sc_engine_capture_end(void);
 
 /* Results of calls that wait for the device: a sticky error switches the cache off. */
 void sc_engine_result(int result);
-/* The same of a call that waited for everything in `context` (0: the current one): what is due goes
- * back now. Waits for one stream or event are no such place: a real free would wait for more than
- * they did. */
-void sc_engine_waited(int result, sc_context context);
 
 /* Call before the driver's own call: forget what dies with the context. */
 void sc_engine_context_ends(sc_context context);

@@ -7,19 +7,21 @@
 #include "engine/thread.h"
 #include "log/writer.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 enum { COMMON_BYTES = 64 << 10, SAY_BYTES = 2048 };
-static const size_t SHAPE_ROW_BYTES = 2048;
+static const size_t SHAPE_ROW_BYTES = 2048, FIRST_WALK_BYTES = 64 << 10;
 
 static pthread_mutex_t file_lock = PTHREAD_MUTEX_INITIALIZER;
 static sc_log file = {.fd = -1};
 static atomic_bool is_open;
 static atomic_bool is_busy; /* somebody is writing: others need not wait for it */
 static atomic_ullong every = 1;
+static bool is_stderr_closed; /* from the start: whatever has its number now is something else */
 
 static pthread_mutex_t common_lock = PTHREAD_MUTEX_INITIALIZER;
 static sc_outbox common;
@@ -44,19 +46,35 @@ uint64_t sc_logbook_every(void)
     return atomic_load_explicit(&every, memory_order_relaxed);
 }
 
-/* A write to a pipe that nobody reads any more would kill the program with SIGPIPE. */
-static void write_unsignalled(int fd, const char *bytes, size_t count)
+/* One write(2), without what may come of it in the program's own thread: SIGPIPE where nobody reads
+ * the pipe any more and SIGXFSZ where the file may not grow, which both kill, and a cancellation,
+ * for which a cudaMalloc is no place. */
+static void write_quietly(int fd, const char *bytes, size_t count)
 {
     static const struct timespec now = {0, 0};
-    sigset_t pipe, before, pending;
+    sigset_t fatal, before, pending;
+    int cancellation;
 
-    (void)sigemptyset(&pipe);
-    (void)sigaddset(&pipe, SIGPIPE);
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancellation);
     (void)sigpending(&pending);
-    (void)sigprocmask(SIG_BLOCK, &pipe, &before); /* of this thread alone, on Linux */
-    if (write(fd, bytes, count) < 0 && errno == EPIPE && !sigismember(&pending, SIGPIPE))
-        (void)sigtimedwait(&pipe, NULL, &now);
+    (void)sigemptyset(&fatal);
+    if (!sigismember(&pending, SIGPIPE))
+        (void)sigaddset(&fatal, SIGPIPE);
+    if (!sigismember(&pending, SIGXFSZ))
+        (void)sigaddset(&fatal, SIGXFSZ);
+    (void)sigprocmask(SIG_BLOCK, &fatal, &before); /* of this thread alone, on Linux */
+    if (write(fd, bytes, count) < 0 && (errno == EPIPE || errno == EFBIG))
+        (void)sigtimedwait(&fatal, NULL, &now);
     (void)sigprocmask(SIG_SETMASK, &before, NULL);
+    (void)pthread_setcancelstate(cancellation, &cancellation);
+}
+
+void sc_logbook_load(void)
+{
+    int saved_errno = errno;
+
+    is_stderr_closed = fcntl(STDERR_FILENO, F_GETFD) < 0;
+    errno = saved_errno;
 }
 
 void sc_logbook_say(const char *text)
@@ -64,12 +82,14 @@ void sc_logbook_say(const char *text)
     char bytes[SAY_BYTES];
     sc_text line = sc_text_over(bytes, sizeof bytes - 1);
 
+    if (is_stderr_closed)
+        return;
     sc_text_string(&line, "shapecache[");
     sc_text_u64(&line, (uint64_t)sc_process_self.identity.pid);
     sc_text_string(&line, "] ");
     sc_text_string(&line, text);
     bytes[line.used++] = '\n';
-    write_unsignalled(STDERR_FILENO, bytes, line.used);
+    write_quietly(STDERR_FILENO, bytes, line.used);
 }
 
 static void say_warning(const char *sentence)
@@ -174,28 +194,34 @@ static void write_common(void)
     write_batch(lines);
 }
 
-/* Rows of shapes, as many as there are, in memory that grows. */
+/* Rows of shapes, as many as there are, in memory that grows. Not the program's heap: the end of
+ * the run may come in a signal handler that interrupted malloc(). */
 typedef struct walk {
     sc_journal *journal;
     sc_text text;
     uint64_t dropped;
 } walk;
 
+static void grow(sc_text *text)
+{
+    size_t size = text->size ? 2 * text->size : FIRST_WALK_BYTES;
+    char *at = text->at
+                   ? mremap(text->at, text->size, size, MREMAP_MAYMOVE)
+                   : mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (at != MAP_FAILED) {
+        text->at = at;
+        text->size = size;
+    }
+}
+
 static void walk_shape(void *self, const sc_shape_row *row)
 {
     walk *rows = self;
-    sc_text *text = &rows->text;
 
-    if (text->size - text->used < SHAPE_ROW_BYTES) {
-        size_t size = 2 * text->size + 16 * SHAPE_ROW_BYTES;
-        char *at = realloc(text->at, size);
-
-        if (at) {
-            text->at = at;
-            text->size = size;
-        }
-    }
-    if (!sc_journal_shape(rows->journal, text, row))
+    if (rows->text.size - rows->text.used < SHAPE_ROW_BYTES)
+        grow(&rows->text);
+    if (!sc_journal_shape(rows->journal, &rows->text, row))
         rows->dropped++;
 }
 
@@ -210,7 +236,8 @@ static void write_shapes(sc_device *device, bool is_last)
     sc_unlock(&device->lock);
     write_common(); /* the sites they name */
     sc_log_write(&file, rows.text.at, rows.text.used, false);
-    free(rows.text.at);
+    if (rows.text.at)
+        (void)munmap(rows.text.at, rows.text.size);
 }
 
 /* Under the file's lock: what a write of any kind ends with. */
@@ -273,22 +300,28 @@ void sc_logbook_write(const char *lines, size_t bytes, bool must_keep)
     unlock_file(cancellation);
 }
 
-static void flush(bool is_last)
+/* False: the log has just been found broken. */
+static bool write_all(bool is_last)
 {
     int cancellation;
+    bool is_sound = true;
 
-    if (sc_logbook_is_open() && (is_last || !atomic_load(&is_busy))) {
-        lock_file(&cancellation);
+    lock_file(&cancellation);
+    if (sc_logbook_is_open()) { /* still: another thread may have closed it */
         atomic_store(&is_busy, true);
         write_waiting(is_last);
         after_writing();
-        bool is_broken = file.fd < 0;
-
+        is_sound = file.fd >= 0;
         atomic_store(&is_busy, false);
-        unlock_file(cancellation);
-        if (is_broken)
-            say_warning("the log could not be written; nothing more is logged");
     }
+    unlock_file(cancellation);
+    return is_sound;
+}
+
+static void flush(bool is_last)
+{
+    if (sc_logbook_is_open() && (is_last || !atomic_load(&is_busy)) && !write_all(is_last))
+        say_warning("the log could not be written; nothing more is logged");
     say_notices();
 }
 
@@ -300,4 +333,14 @@ void sc_logbook_flush(void)
 void sc_logbook_flush_all(void)
 {
     flush(true);
+}
+
+void sc_logbook_close(void)
+{
+    int cancellation;
+
+    lock_file(&cancellation);
+    atomic_store(&is_open, false);
+    sc_log_close(&file);
+    unlock_file(cancellation);
 }

@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+void sc_logbook_load(void);        /* when the library is loaded: is there a stderr? */
 void sc_logbook_open(void);        /* by start; says on stderr why it could not */
 bool sc_logbook_is_open(void);     /* false too after a write error: then no record need be made */
 const char *sc_logbook_path(void); /* NULL: none */
@@ -35,5 +36,7 @@ void sc_logbook_write(const char *lines, size_t bytes, bool must_keep);
 void sc_logbook_flush(void);
 /* The same at the end of the run, for certain, with a row for every shape. Without locks. */
 void sc_logbook_flush_all(void);
+/* Nothing is written any more, whatever other threads still do. Without locks. */
+void sc_logbook_close(void);
 
 #endif

@@ -16,13 +16,18 @@
 
 sc_process sc_process_self = {.closing = SC_REASON_SET_FIXED};
 
-/* The loader honours a preload with a plain name even in a privileged program; its environment is
- * not to be trusted there. */
+/* The loader honours a preload of the system's even in a program with more rights than its user:
+ * neither the environment nor the folder it runs in is to be trusted there. */
+static bool is_privileged(void)
+{
+    return getauxval(AT_SECURE) != 0;
+}
+
 static char *const *trusted_environment(void)
 {
     static char *const nothing[] = {NULL};
 
-    return getauxval(AT_SECURE) || !environ ? nothing : environ;
+    return is_privileged() || !environ ? nothing : environ;
 }
 
 /* A page that reads 1 here and 0 in every child; NULL: this kernel cannot. */
@@ -98,7 +103,8 @@ static sc_stage start(void)
         return SC_STAGE_OFF;
     sc_identity_read(&process->identity, process->options.run_id, environment);
     process->t0 = sc_clock_ns();
-    sc_logbook_open();
+    if (!is_privileged())
+        sc_logbook_open();
     sc_run_record();
     tell_complaints(&all);
     if (!process->options.gate)
@@ -122,7 +128,12 @@ void sc_process_start(void)
         return;
     if (!atomic_compare_exchange_strong(&process->stage, &idle, SC_STAGE_STARTING))
         return;
+    /* opening a file is where a thread may be cancelled; a cudaMalloc is not */
+    int cancellation;
+
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancellation);
     atomic_store_explicit(&process->stage, start(), memory_order_release);
+    (void)pthread_setcancelstate(cancellation, &cancellation);
 }
 
 bool sc_process_end(void)

@@ -3,13 +3,15 @@
  *
  * One struct, initial-exec, so that reaching it is one instruction and never calls the loader;
  * nothing else is thread-local. `is_inside` guards against re-entry: a hook entered while it is set
- * makes the real call. `locks` counts the table locks held now; the driver must never be called
- * while it is not 0, and the tests' driver asserts that. */
+ * makes the real call; it is set wherever a lock of ours may be taken, so that a signal handler
+ * never waits for the thread it interrupted. `locks` counts the table locks held now; the driver
+ * must never be called while it is not 0, and the tests' driver asserts that. */
 #ifndef SC_ENGINE_THREAD_H
 #define SC_ENGINE_THREAD_H
 
 #include "base/driver.h"
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -31,16 +33,20 @@ typedef struct sc_thread {
 
 extern _Thread_local sc_thread sc_thread_self __attribute__((tls_model("initial-exec")));
 
+/* Counted from before it is taken until after it is given: a signal handler that comes in between
+ * and ends the process then knows. */
 static inline void sc_lock(pthread_mutex_t *lock)
 {
-    (void)pthread_mutex_lock(lock);
     sc_thread_self.locks++;
+    atomic_signal_fence(memory_order_seq_cst);
+    (void)pthread_mutex_lock(lock);
 }
 
 static inline void sc_unlock(pthread_mutex_t *lock)
 {
-    sc_thread_self.locks--;
     (void)pthread_mutex_unlock(lock);
+    atomic_signal_fence(memory_order_seq_cst);
+    sc_thread_self.locks--;
 }
 
 #endif

@@ -29,7 +29,8 @@ static uint64_t first_doubling(const sc_log *log)
  * stderr's. Where none is to be had it stays, except among those three. */
 static int out_of_the_way(int fd)
 {
-    static const int floors[] = {1000, 100, STDERR_FILENO + 1};
+    /* below 64: to grow its table of descriptors the kernel stops a process with threads for ms */
+    static const int floors[] = {48, STDERR_FILENO + 1};
     int moved = -1;
 
     if (fd < 0)
@@ -140,7 +141,7 @@ void sc_log_write(sc_log *log, const char *lines, size_t bytes, bool must_keep)
 
 void sc_log_close(sc_log *log)
 {
-    if (log->fd >= 0)
+    if (log->fd >= 0 && is_ours(log))
         (void)close(log->fd);
     log->fd = -1;
 }

@@ -21,6 +21,10 @@ bool probe_site(const void *address, char *out, size_t bytes)
     return surroundings->site_text(address, out, bytes);
 }
 
+void sc_engine_load(void)
+{
+}
+
 void sc_engine_attach(const sc_engine_host *host)
 {
     surroundings = host;
@@ -101,13 +105,6 @@ void sc_engine_result(int result)
 {
     state.results++;
     state.last_result = result;
-}
-
-void sc_engine_waited(int result, sc_context context)
-{
-    sc_engine_result(result);
-    state.waits++;
-    state.last_waited = context;
 }
 
 void sc_engine_context_ends(sc_context context)

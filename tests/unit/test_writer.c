@@ -185,6 +185,8 @@ START_TEST(a_descriptor_that_the_program_took_is_never_written_to)
     ck_assert_uint_eq(size_of("log.1"), 0);
     ck_assert_uint_eq(size_of("log"), LINE);
     ck_assert_int_eq(log.fd, -1);
+    log.fd = own; /* nor closed */
+    sc_log_close(&log);
     ck_assert_int_eq(close(own), 0);
 }
 END_TEST

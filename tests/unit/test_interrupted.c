@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT
+ * What may come between two instructions of ours: signal handlers that come back to us or end the
+ * process, cancellation, other threads at the end of the run. The linker puts the functions below
+ * in the place of malloc, calloc and realloc. */
+#include "engine/device.h"
+#include "engine/logbook.h"
+#include "engine/thread.h"
+#include "support/room.h"
+#include <check.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+void *__real_malloc(size_t bytes);
+void *__real_calloc(size_t count, size_t bytes);
+void *__real_realloc(void *old, size_t bytes);
+void *__wrap_malloc(size_t bytes);
+void *__wrap_calloc(size_t count, size_t bytes);
+void *__wrap_realloc(void *old, size_t bytes);
+
+static atomic_uint allocations;
+
+void *__wrap_malloc(size_t bytes)
+{
+    atomic_fetch_add(&allocations, 1);
+    return __real_malloc(bytes);
+}
+
+void *__wrap_calloc(size_t count, size_t bytes)
+{
+    atomic_fetch_add(&allocations, 1);
+    return __real_calloc(count, bytes);
+}
+
+void *__wrap_realloc(void *old, size_t bytes)
+{
+    atomic_fetch_add(&allocations, 1);
+    return __real_realloc(old, bytes);
+}
+
+enum { HANDLED = 2000, SIZES = 4 };
+
+static const uint64_t sizes[SIZES] = {3 * MIB, 3 * MIB, 4 * MIB, 100 * KIB};
+
+static void open_room(void)
+{
+    room_open(1024 * MIB);
+}
+
+static volatile sig_atomic_t handled;
+
+/* Whoever is interrupted while he holds a device's or the table's lock holds it for good. */
+static void come_back(int number)
+{
+    (void)number;
+    handled++;
+    sc_engine_freed_elsewhere(0x1000);
+    sc_engine_context_ends(0x1000);
+    sc_engine_result(700);
+}
+
+START_TEST(a_signal_handler_never_waits_for_the_thread_it_interrupted)
+{
+    static const struct itimerval often = {{0, 20}, {0, 20}}, never = {{0, 0}, {0, 0}};
+    struct sigaction action = {.sa_handler = come_back};
+
+    room_free(room_alloc(MIB));
+    ck_assert_int_eq(sigaction(SIGALRM, &action, NULL), 0);
+    ck_assert_int_eq(setitimer(ITIMER_REAL, &often, NULL), 0);
+    while (handled < HANDLED) {
+        for (int i = 0; i < 100; i++) {
+            sc_engine_freed_elsewhere(0x2000);
+            sc_engine_context_ends(0x2000);
+            sc_engine_bypassed("an allocation went another way");
+        }
+    }
+    ck_assert_int_eq(setitimer(ITIMER_REAL, &never, NULL), 0);
+}
+END_TEST
+
+static void assert_ends_once(void)
+{
+    lines log = room_log();
+
+    ck_assert_uint_eq(lines_count(&log, "end"), 1);
+    ck_assert_ptr_eq(lines_of(&log, "end", 0), log.line[log.count - 1]);
+    lines_release(&log);
+}
+
+/* As when a handler calls exit() while the thread is in a cudaFree's wait, where it is longest. */
+START_TEST(the_end_may_come_in_the_middle_of_a_free)
+{
+    room_fix(sizes, SIZES);
+    sc_address block = room_alloc(sizes[0]);
+
+    fake_on_wait(sc_engine_finish);
+    room_free(block);
+    fake_on_wait(NULL);
+    assert_ends_once();
+}
+END_TEST
+
+START_TEST(the_end_does_not_wait_for_a_lock_that_its_own_thread_holds)
+{
+    room_free(room_alloc(MIB));
+    sc_device *device = sc_device_by_ordinal(0);
+
+    sc_lock(&device->lock);
+    sc_engine_finish(); /* would hang */
+    sc_unlock(&device->lock);
+    sc_engine_finish();
+    assert_ends_once();
+}
+END_TEST
+
+/* exit() in a handler that interrupted malloc() must not need malloc(). */
+START_TEST(the_end_takes_nothing_from_the_heap)
+{
+    for (uint64_t i = 0; i < 500; i++)
+        room_free(room_alloc(MIB + 512 * i));
+    unsigned before = atomic_load(&allocations);
+
+    sc_engine_finish();
+    ck_assert_uint_eq(atomic_load(&allocations), before);
+    lines log = room_log();
+
+    ck_assert_uint_ge(lines_count(&log, "shape"), 500);
+    lines_release(&log);
+}
+END_TEST
+
+START_TEST(nothing_is_written_after_the_end)
+{
+    room_fix(sizes, SIZES);
+    sc_engine_finish();
+    sc_logbook_warn("a thread that was still at work");
+    sc_logbook_flush();
+    assert_ends_once();
+    char *said = room_stderr();
+
+    ck_assert_ptr_null(strstr(said, "could not be written"));
+    free(said);
+}
+END_TEST
+
+START_TEST(a_hit_takes_nothing_from_the_heap)
+{
+    room_fix(sizes, SIZES);
+    unsigned before = atomic_load(&allocations), failures = 0;
+
+    for (int i = 0; i < 100; i++) { /* checks allocate, so they come afterwards */
+        sc_address block = 0;
+
+        failures += sc_engine_alloc(&block, sizes[i % SIZES], NULL) != SC_CUDA_SUCCESS;
+        failures += sc_engine_free(block) != SC_CUDA_SUCCESS;
+    }
+    unsigned after = atomic_load(&allocations);
+
+    ck_assert_uint_eq(failures, 0);
+    ck_assert_uint_eq(after, before);
+}
+END_TEST
+
+static bool is_through;
+
+/* Starts the cache, fills a log, says something on stderr, all with a cancellation waiting. */
+static void *work_cancelled(void *unused)
+{
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+    fake_set_current(fake_primary(0));
+    (void)pthread_cancel(pthread_self());
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, NULL);
+    for (int i = 0; i < 6; i++) {
+        sc_address block = 0;
+
+        if (sc_engine_alloc(&block, MIB, NULL) != SC_CUDA_SUCCESS ||
+            sc_engine_free(block) != SC_CUDA_SUCCESS || sc_engine_step(0) != 0)
+            return unused;
+    }
+    is_through = true;
+    return unused;
+}
+
+START_TEST(an_allocation_is_no_place_to_be_cancelled)
+{
+    pthread_t thread;
+
+    ck_assert_int_eq(pthread_create(&thread, NULL, work_cancelled, NULL), 0);
+    ck_assert_int_eq(pthread_join(thread, NULL), 0);
+    ck_assert(is_through);
+    char *said = room_stderr();
+
+    ck_assert_ptr_nonnull(strstr(said, "] fixed at step "));
+    free(said);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("interrupted");
+    TCase *tcase = tcase_create("interrupted");
+    SRunner *runner = srunner_create(suite);
+
+    tcase_set_timeout(tcase, 60);
+    tcase_add_checked_fixture(tcase, open_room, room_close);
+    tcase_add_test(tcase, a_signal_handler_never_waits_for_the_thread_it_interrupted);
+    tcase_add_test(tcase, the_end_may_come_in_the_middle_of_a_free);
+    tcase_add_test(tcase, the_end_does_not_wait_for_a_lock_that_its_own_thread_holds);
+    tcase_add_test(tcase, the_end_takes_nothing_from_the_heap);
+    tcase_add_test(tcase, nothing_is_written_after_the_end);
+    tcase_add_test(tcase, a_hit_takes_nothing_from_the_heap);
+    tcase_add_test(tcase, an_allocation_is_no_place_to_be_cancelled);
+    suite_add_tcase(suite, tcase);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
