@@ -209,6 +209,20 @@ void sc_engine_result(int result)
     leave_again(one);
 }
 
+void sc_engine_waited(int result, sc_context context)
+{
+    sc_device *device;
+    int saved_errno;
+
+    sc_engine_result(result);
+    if (result != SC_CUDA_SUCCESS || !enter(&saved_errno))
+        return;
+    device = context ? sc_device_of_context(context) : sc_device_current_known(&context);
+    if (device)
+        sc_serve_settle(device);
+    leave(saved_errno);
+}
+
 void sc_engine_context_ends(sc_context context)
 {
     int saved_errno;

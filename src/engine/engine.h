@@ -69,6 +69,10 @@ void sc_engine_capture_end(void);
 
 /* Results of calls that wait for the device: a sticky error switches the cache off. */
 void sc_engine_result(int result);
+/* The same of a call that waited for everything in `context` (0: the current one): what is due goes
+ * back now. Waits for one stream or event are no such place: a real free would wait for more than
+ * they did. */
+void sc_engine_waited(int result, sc_context context);
 
 /* Call before the driver's own call: forget what dies with the context. */
 void sc_engine_context_ends(sc_context context);

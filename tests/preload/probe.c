@@ -107,6 +107,13 @@ void sc_engine_result(int result)
     state.last_result = result;
 }
 
+void sc_engine_waited(int result, sc_context context)
+{
+    sc_engine_result(result);
+    state.waits++;
+    state.last_waited = context;
+}
+
 void sc_engine_context_ends(sc_context context)
 {
     state.contexts_ended++;
