@@ -32,6 +32,16 @@ void simcuda_mapped_bytes(int device, uint64_t *now, uint64_t *most);
 void simcuda_violation(const char *kind, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* The judge. libcudart says what the program was given, and what it gives back, as the program sees
+ * it: above whatever wraps the driver's calls. An allocation counts from its return: say so before
+ * the program can know the address. A free is told of before the driver is (from then on another
+ * thread may be given the address), and again with what came of it; what simcuda_freeing() returns
+ * may be NULL. */
+typedef struct simcuda_allocation simcuda_allocation;
+void simcuda_allocated(const void *pointer, size_t bytes);
+simcuda_allocation *simcuda_freeing(const void *pointer);
+void simcuda_freed(simcuda_allocation *allocation, int succeeded);
+
 /* The name as nvcc registered it -> the registered host function's presence is the driver's
  * business; see simcuda.h for simcuda_kernel(), which libcudart forwards too. */
 

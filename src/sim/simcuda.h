@@ -38,7 +38,9 @@ typedef struct simcuda_range {
 #define SIMCUDA_MAX_RANGES 16
 
 /* Says which memory a launch touches: fills at most SIMCUDA_MAX_RANGES ranges, returns how many.
- * The simulator checks them when the launch runs. */
+ * Asked when the launch is enqueued, in the thread that does so, so it may look at the arguments
+ * and at nothing that they point to. Whose memory that is then is remembered, and checked when the
+ * launch runs. */
 typedef unsigned (*simcuda_access)(const simcuda_launch *launch, void **args,
                                    simcuda_range *ranges);
 

@@ -141,12 +141,17 @@ CUresult cuGraphExecGetFlags(CUgraphExec hGraphExec, cuuint64_t *flags)
     return exec ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-static void run_graph(struct sim_op *op)
+static void run_graph(struct sim_op *op, const struct sim_claim *claims)
 {
     const struct sim_program *program = ((struct graph_op *)op)->program;
 
-    for (size_t i = 0; i < program->count; i++)
-        program->steps[i]->op->run(program->steps[i]->op);
+    for (size_t i = 0; i < program->count; i++) {
+        struct sim_op *step = program->steps[i]->op;
+
+        sim_op_run(step, claims);
+        if (step->touch_count > 0)
+            claims += step->touch_count;
+    }
 }
 
 static void release_graph(struct sim_op *op)
@@ -185,8 +190,11 @@ static CUresult launch_locked(struct sim_context *context, CUgraphExec handle, C
     graph = malloc(sizeof *graph);
     if (!graph)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    graph->op = (struct sim_op){
-        .run = run_graph, .release = release_graph, .node = CU_GRAPH_NODE_TYPE_GRAPH};
+    graph->op = (struct sim_op){.run = run_graph,
+                                .release = release_graph,
+                                .node = CU_GRAPH_NODE_TYPE_GRAPH,
+                                .touches = exec->program->touches,
+                                .touch_count = exec->program->touch_count};
     graph->program = exec->program;
     exec->program->references++;
     if (!stream->part.capture && !order(exec, &graph->op)) {

@@ -148,6 +148,23 @@ void sim_graph_reach_locked(struct sim_graph *graph, const struct sim_nodes *fro
     }
 }
 
+static bool gather_touches(struct sim_program *program)
+{
+    struct sim_touch *to;
+
+    if (program->touch_count == 0)
+        return true;
+    to = program->touches = malloc(program->touch_count * sizeof *to);
+    for (size_t i = 0; to && i < program->count; i++) {
+        const struct sim_op *op = program->steps[i]->op;
+
+        if (op->touch_count > 0)
+            memcpy(to, op->touches, op->touch_count * sizeof *to);
+        to += op->touch_count;
+    }
+    return to != NULL;
+}
+
 struct sim_program *sim_program_new_locked(const struct sim_graph *graph)
 {
     size_t count = graph->nodes.count;
@@ -155,8 +172,7 @@ struct sim_program *sim_program_new_locked(const struct sim_graph *graph)
 
     if (!program)
         return NULL;
-    program->references = 1;
-    program->count = 0;
+    *program = (struct sim_program){.references = 1};
     for (size_t i = 0; i < count; i++) {
         struct sim_step *step = graph->nodes.items[i]->step;
 
@@ -164,8 +180,12 @@ struct sim_program *sim_program_new_locked(const struct sim_graph *graph)
             continue;
         step->references++;
         program->steps[program->count++] = step;
+        program->touch_count += step->op->touch_count;
     }
-    return program;
+    if (gather_touches(program))
+        return program;
+    sim_program_drop_locked(program);
+    return NULL;
 }
 
 void sim_program_drop_locked(struct sim_program *program)
@@ -174,5 +194,6 @@ void sim_program_drop_locked(struct sim_program *program)
         return;
     for (size_t i = 0; i < program->count; i++)
         drop_step(program->steps[i]);
+    free(program->touches);
     free(program);
 }

@@ -21,6 +21,7 @@
 
 struct sim_mark;
 struct sim_op;
+struct sim_touch;
 
 /* A set of nodes of one graph, which owns them. */
 struct sim_nodes {
@@ -55,6 +56,8 @@ struct sim_graph {
 /* The operations of a graph as it was when it was instantiated. */
 struct sim_program {
     unsigned references;
+    struct sim_touch *touches; /* of the steps, one after the other */
+    size_t touch_count;
     size_t count;
     struct sim_step *steps[];
 };

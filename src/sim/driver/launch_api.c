@@ -2,8 +2,8 @@
  * launch_api.c - kernel launches of the driver API.
  *
  * A launch copies the argument bytes it knows the sizes of (those of a registered kernel) when it
- * is enqueued, checks the ranges the kernel says it touches when it runs, and then lets the
- * registered host function do the kernel's work. */
+ * is enqueued, and asks the kernel what it will touch; that is judged when it runs, and then the
+ * registered host function does the kernel's work. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,7 +23,8 @@ struct launch_op {
     struct sim_op op;
     struct sim_registration *kernel; /* NULL: it does nothing */
     simcuda_launch launch;
-    void **arguments; /* into the bytes behind it */
+    void **arguments;           /* into the bytes behind it */
+    struct sim_touch touches[]; /* none of an unregistered kernel, else room for the most */
 };
 
 /* What a caller asked for. */
@@ -50,29 +51,30 @@ static size_t natural_align(size_t bytes)
     return align == 0 ? 1 : align < ARGUMENT_ALIGN ? align : ARGUMENT_ALIGN;
 }
 
-static bool check_access(struct launch_op *launch)
+static void ask_touches(struct launch_op *launch)
 {
     const struct sim_registration *kernel = launch->kernel;
     simcuda_range ranges[SIMCUDA_MAX_RANGES];
     unsigned count = kernel->access(&launch->launch, launch->arguments, ranges);
-    bool fine = true;
 
     if (count > SIMCUDA_MAX_RANGES)
         count = SIMCUDA_MAX_RANGES;
     for (unsigned i = 0; i < count; i++)
-        if (!sim_memory_check(kernel->name, ranges[i].writes != 0, (uintptr_t)ranges[i].address,
-                              ranges[i].bytes))
-            fine = false;
-    return fine;
+        launch->touches[i] = (struct sim_touch){(uintptr_t)ranges[i].address, ranges[i].bytes,
+                                                ranges[i].writes != 0};
+    launch->op.what = kernel->name;
+    launch->op.touches = launch->touches;
+    launch->op.touch_count = count;
 }
 
-static void run_launch(struct sim_op *op)
+static void run_launch(struct sim_op *op, const struct sim_claim *claims)
 {
-    struct launch_op *launch = (struct launch_op *)op;
+    const struct launch_op *launch = (struct launch_op *)op;
 
+    (void)claims;
     if (!launch->kernel || !launch->kernel->access)
         sim_report_unchecked();
-    if (launch->kernel && (!launch->kernel->access || check_access(launch)))
+    if (launch->kernel)
         launch->kernel->function(&launch->launch, launch->arguments);
     sim_spend_ns(sim_settings()->kernel_ns);
 }
@@ -141,7 +143,9 @@ static CUresult new_launch(const struct launch_call *call, const char *name, str
 {
     struct sim_registration *kernel = sim_registration_get(name);
     size_t pointers = kernel ? align_up(kernel->count * sizeof(void *), ARGUMENT_ALIGN) : 0;
-    size_t head = align_up(sizeof(struct launch_op), ARGUMENT_ALIGN);
+    size_t touches = kernel && kernel->access ? SIMCUDA_MAX_RANGES : 0;
+    size_t head =
+        align_up(sizeof(struct launch_op) + touches * sizeof(struct sim_touch), ARGUMENT_ALIGN);
     size_t bytes = 0;
     struct launch_op *launch;
     CUresult status;
@@ -165,6 +169,8 @@ static CUresult new_launch(const struct launch_call *call, const char *name, str
         release_launch(&launch->op);
     else
         *out = launch;
+    if (status == CUDA_SUCCESS && touches > 0)
+        ask_touches(launch);
     return status;
 }
 

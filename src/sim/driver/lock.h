@@ -6,7 +6,7 @@
  * while an operation runs, a cost is spent, a page is given back or anything is written. One lock
  * cannot be taken in the wrong order, and nothing here is hot enough to need more. Exceptions are
  * the counters of calls.h (atomics), the registered kernels (kernel.c: a lock of its own, taken
- * alone) and the report (report.c: likewise).
+ * alone), the report (report.c: likewise) and the ledger (ledger.c: likewise, or under this one).
  *
  * Functions that expect the lock to be held say so in their name: sim_..._locked. Of these, only
  * those that wait (sim_wait_locked() and what is built on it) let go of it meanwhile: what was read

@@ -7,6 +7,7 @@
 #include "context.h"
 #include "device.h"
 #include "internal.h"
+#include "ledger.h"
 #include "lock.h"
 #include "space.h"
 #include "stream.h"
@@ -77,11 +78,13 @@ CUresult sim_memory_new(struct sim_context *context, enum sim_memory_kind kind, 
     sim_lock();
     status = place_locked(block);
     sim_unlock();
-    if (status == CUDA_SUCCESS)
-        *address = block->address;
-    else
+    if (status != CUDA_SUCCESS) {
         free(block);
-    return status;
+        return status;
+    }
+    sim_ledger_mapped(block->address, bytes);
+    *address = block->address;
+    return CUDA_SUCCESS;
 }
 
 static bool overlaps(const struct sim_block *block, uintptr_t address, size_t bytes)
@@ -134,8 +137,10 @@ struct sim_block *sim_memory_find_locked(uintptr_t address)
  */
 static void release_block(struct sim_block *block)
 {
-    if (block->kind != SIM_REGISTERED_MEMORY)
+    if (block->kind != SIM_REGISTERED_MEMORY) {
+        sim_ledger_unmapped(block->address, block->bytes);
         sim_space_discard(block->address, block->bytes);
+    }
     sim_lock();
     if (block->kind != SIM_REGISTERED_MEMORY)
         sim_space_clear_locked(block->address, block->bytes);
@@ -223,16 +228,17 @@ bool sim_memory_synchronises(uintptr_t address)
     return synchronises;
 }
 
-bool sim_memory_check(const char *what, bool writes, uintptr_t address, size_t bytes)
+bool sim_memory_check(const char *what, const struct sim_touch *touch, bool report)
 {
     struct sim_block *block = NULL;
+    const char *verb = touch->writes ? "writes" : "reads";
     const char *kind = NULL;
     size_t offset = 0, size = 0;
 
-    if (bytes == 0)
+    if (touch->bytes == 0)
         return true;
     sim_lock();
-    switch (sim_space_look_locked(address, &block)) {
+    switch (sim_space_look_locked(touch->address, &block)) {
     case SIM_PLACE_OUTSIDE:
         break;
     case SIM_PLACE_FREED:
@@ -242,22 +248,21 @@ bool sim_memory_check(const char *what, bool writes, uintptr_t address, size_t b
         kind = "out-of-bounds";
         break;
     case SIM_PLACE_BLOCK:
-        offset = address - block->address;
+        offset = touch->address - block->address;
         size = block->bytes;
-        if (offset > size || bytes > size - offset)
+        if (offset > size || touch->bytes > size - offset)
             kind = "out-of-bounds";
         else if (block->freed)
             kind = "use-after-free";
         break;
     }
     sim_unlock();
-    if (kind && size > 0)
+    if (kind && report && size > 0)
         simcuda_violation(kind, "%s %s %zu bytes at offset %zu of a block of %zu at 0x%zx", what,
-                          writes ? "writes" : "reads", bytes, offset, size,
-                          (size_t)(address - offset));
-    else if (kind)
-        simcuda_violation(kind, "%s %s %zu bytes at 0x%zx", what, writes ? "writes" : "reads",
-                          bytes, (size_t)address);
+                          verb, touch->bytes, offset, size, (size_t)(touch->address - offset));
+    else if (kind && report)
+        simcuda_violation(kind, "%s %s %zu bytes at 0x%zx", what, verb, touch->bytes,
+                          (size_t)touch->address);
     return kind == NULL;
 }
 

@@ -17,6 +17,7 @@
 #include "api.h"
 
 struct sim_context;
+struct sim_touch;
 
 enum sim_memory_kind {
     SIM_DEVICE_MEMORY,
@@ -65,9 +66,10 @@ bool sim_memory_on_device(uintptr_t address);
 /* Must operations on it that are synchronous in name be so in fact? */
 bool sim_memory_synchronises(uintptr_t address);
 
-/* Checks a range that `what` is about to touch, when it runs: false, and a violation is counted,
- * when the range is not inside one live block. Host memory CUDA does not know is always fine. */
-bool sim_memory_check(const char *what, bool writes, uintptr_t address, size_t bytes);
+/* Checks a range that `what` is about to touch, when it runs: false, and a violation is counted
+ * (unless one was already, !report), when the range is not inside one live block. Host memory CUDA
+ * does not know is always fine. */
+bool sim_memory_check(const char *what, const struct sim_touch *touch, bool report);
 
 /* Takes all blocks of an ending context; hand the list to sim_memory_discard() without the lock. */
 struct sim_block *sim_memory_end_locked(struct sim_context *context);

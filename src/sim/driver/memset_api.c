@@ -20,6 +20,7 @@ struct fill_op {
     uint32_t value;
     size_t size;          /* of one element, in bytes */
     size_t width, height; /* elements, rows */
+    struct sim_touch touch;
 };
 
 static void fill_row(const struct fill_op *fill, uintptr_t at)
@@ -39,14 +40,11 @@ static void fill_row(const struct fill_op *fill, uintptr_t at)
     }
 }
 
-static void run_fill(struct sim_op *op)
+static void run_fill(struct sim_op *op, const struct sim_claim *claims)
 {
     const struct fill_op *fill = (const struct fill_op *)op;
-    struct sim_end end = {.address = fill->to, .pitch = fill->pitch};
 
-    if (!sim_memory_check(sim_calls_name(fill->call), true, fill->to,
-                          sim_box_extent(&end, fill->width * fill->size, fill->height, 1)))
-        return;
+    (void)claims;
     for (size_t y = 0; y < fill->height; y++)
         fill_row(fill, fill->to + y * fill->pitch);
 }
@@ -74,6 +72,7 @@ static CUresult fill(const struct fill_op *what, CUstream stream, bool per_threa
 {
     struct sim_context *context;
     CUresult status = sim_enter_context(what->call, &context);
+    struct sim_end end = {.address = what->to, .pitch = what->pitch};
     struct fill_op *copy;
 
     if (status != CUDA_SUCCESS || what->width == 0 || what->height == 0)
@@ -84,10 +83,15 @@ static CUresult fill(const struct fill_op *what, CUstream stream, bool per_threa
     if (!copy)
         return CUDA_ERROR_OUT_OF_MEMORY;
     *copy = *what;
+    copy->touch = (struct sim_touch){
+        what->to, sim_box_extent(&end, what->width * what->size, what->height, 1), true};
     copy->op = (struct sim_op){.run = run_fill,
                                .release = release_fill,
                                .node = CU_GRAPH_NODE_TYPE_MEMSET,
-                               .immediate = !async};
+                               .immediate = !async,
+                               .what = sim_calls_name(what->call),
+                               .touches = &copy->touch,
+                               .touch_count = 1};
     return sim_enqueue(context, stream, per_thread, &copy->op,
                        !async &&
                            (!sim_memory_on_device(what->to) || sim_memory_synchronises(what->to)));

@@ -8,6 +8,7 @@
 
 #include "device.h"
 #include "internal.h"
+#include "judge.h"
 #include "lock.h"
 #include "process.h"
 #include "settings.h"
@@ -172,13 +173,15 @@ static void write_memory(FILE *out)
     fprintf(out, "%s]\n", count > 0 ? "\n  " : "");
 }
 
-static void write_report(FILE *out)
+static void write_report(FILE *out, uint64_t leaks, uint64_t leaked_bytes)
 {
     pthread_mutex_lock(&lock);
     fprintf(out, "{\n");
     write_calls(out, "calls", false);
     write_calls(out, "unsupported", true);
     write_violations(out);
+    fprintf(out, "  \"leaks\": %llu,\n  \"leaked_bytes\": %llu,\n", (unsigned long long)leaks,
+            (unsigned long long)leaked_bytes);
     fprintf(out, "  \"unchecked\": %llu,\n", (unsigned long long)atomic_load(&unchecked));
     pthread_mutex_unlock(&lock);
     write_memory(out);
@@ -188,11 +191,13 @@ static void write_report(FILE *out)
 /* A process that never called us writes nothing: a preload is in the shell and in `ls` too. */
 __attribute__((destructor)) static void report_at_exit(void)
 {
+    uint64_t leaks, leaked_bytes;
     const char *path;
     FILE *out;
 
     if (!sim_process_reports())
         return;
+    sim_judge_leaks(&leaks, &leaked_bytes);
     path = sim_settings()->report;
     if (*path == '\0')
         return;
@@ -201,7 +206,7 @@ __attribute__((destructor)) static void report_at_exit(void)
         fprintf(stderr, "simcuda: cannot write the report to %s\n", path);
         return;
     }
-    write_report(out);
+    write_report(out, leaks, leaked_bytes);
     if (out == stderr)
         fflush(out);
     else

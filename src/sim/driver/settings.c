@@ -90,6 +90,21 @@ static bool parse_TEXT(const char *text, uint64_t least, uint64_t most, const ch
     return true;
 }
 
+static bool parse_JUDGE(const char *text, uint64_t least, uint64_t most, enum sim_judge_mode *out)
+{
+    static const char *const names[] = {
+        [SIM_JUDGE_OFF] = "off", [SIM_JUDGE_SYNC] = "sync", [SIM_JUDGE_DEFERRED] = "deferred"};
+
+    (void)least;
+    (void)most;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(text, names[i]) == 0) {
+            *out = (enum sim_judge_mode)i;
+            return true;
+        }
+    return false;
+}
+
 static bool parse_DELAYS(const char *text, uint64_t least, uint64_t most,
                          struct sim_delay_list *out)
 {

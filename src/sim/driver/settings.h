@@ -24,6 +24,9 @@ struct sim_delay_list {
     size_t count;
 };
 
+/* What a free promises of the work enqueued before it, see judge.h. */
+enum sim_judge_mode { SIM_JUDGE_OFF, SIM_JUDGE_SYNC, SIM_JUDGE_DEFERRED };
+
 struct sim_fail {
     char name[64];
     uint64_t at; /* which call fails, from 1 */
@@ -42,6 +45,7 @@ struct sim_fail_list {
 #define SIM_TYPE_TEXT   const char *
 #define SIM_TYPE_FAIL   struct sim_fail_list
 #define SIM_TYPE_DELAYS struct sim_delay_list
+#define SIM_TYPE_JUDGE  enum sim_judge_mode
 
 struct sim_settings {
 #define SETTING(field, name, kind, standard, least, most, form, purpose) SIM_TYPE_##kind field;

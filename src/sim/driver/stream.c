@@ -7,6 +7,7 @@
 
 #include "clock.h"
 #include "context.h"
+#include "judge.h"
 #include "lock.h"
 #include "process.h"
 #include "settings.h"
@@ -14,6 +15,12 @@
 static uint64_t last_ticket;
 static uint64_t last_id;
 static uint64_t created;
+static _Thread_local const struct sim_stream *running;
+
+const struct sim_stream *sim_stream_running(void)
+{
+    return running;
+}
 
 uint64_t sim_ticket_locked(void)
 {
@@ -136,6 +143,19 @@ static uint64_t delay_of(const struct sim_stream *stream)
     return delay;
 }
 
+void sim_op_run(struct sim_op *op, const struct sim_claim *claims)
+{
+    bool told = true;
+
+    if (!op->run)
+        return;
+    if (op->node == CU_GRAPH_NODE_TYPE_GRAPH || /* its steps are judged one by one */
+        sim_judge_before(op->what, op->touches, claims, op->touch_count, &told))
+        op->run(op, claims);
+    if (!told)
+        sim_judge_after(op->what, op->touches, claims, op->touch_count);
+}
+
 static void complete_head(struct sim_stream *stream)
 {
     struct sim_op *op = stream->head;
@@ -150,6 +170,8 @@ static void complete_head(struct sim_stream *stream)
     }
     if (op->wait)
         sim_mark_drop_locked(op->wait);
+    sim_ledger_release(op->claims, op->touch_count);
+    free(op->claims);
     op->release(op);
     sim_progress_locked();
 }
@@ -160,6 +182,7 @@ static void *work(void *argument)
     uint64_t delay = delay_of(stream);
     struct sim_op *op;
 
+    running = stream;
     sim_process_set_worker();
     prctl(PR_SET_TIMERSLACK, 1ul); /* delays and kernels are to last as long as they were told */
     sim_lock();
@@ -173,8 +196,7 @@ static void *work(void *argument)
             sim_wait_locked();
         sim_unlock();
         sim_spend_ns(delay);
-        if (op->run)
-            op->run(op);
+        sim_op_run(op, op->claims);
         sim_lock();
         complete_head(stream);
     }
@@ -215,6 +237,17 @@ static CUresult usable(const struct sim_stream *stream)
     return stream->role == SIM_STREAM_LEGACY ? sim_capture_legacy_locked(context) : CUDA_SUCCESS;
 }
 
+/* Remembers whose memory it is that the operation uses. */
+static bool claim(struct sim_op *op)
+{
+    if (op->touch_count == 0)
+        return true;
+    op->claims = malloc(op->touch_count * sizeof *op->claims);
+    if (op->claims)
+        sim_ledger_claim(op->touches, op->touch_count, op->claims);
+    return op->claims != NULL;
+}
+
 CUresult sim_stream_enqueue_locked(struct sim_stream *stream, struct sim_op *op)
 {
     CUresult status = usable(stream);
@@ -225,7 +258,7 @@ CUresult sim_stream_enqueue_locked(struct sim_stream *stream, struct sim_op *op)
     }
     if (stream->part.capture)
         return sim_capture_take_locked(stream, op);
-    if (!stream->has_worker && !start_worker(stream)) {
+    if ((!stream->has_worker && !start_worker(stream)) || !claim(op)) {
         sim_op_drop_locked(op);
         return CUDA_ERROR_OUT_OF_MEMORY;
     }

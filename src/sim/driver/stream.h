@@ -25,6 +25,7 @@
 #include "api.h"
 #include "capture.h"
 #include "handle.h"
+#include "ledger.h"
 
 #define SIM_PRIORITY_LEAST    0
 #define SIM_PRIORITY_GREATEST (-5)
@@ -40,16 +41,21 @@ struct sim_mark {
 };
 
 /* What is queued: the head of a larger struct that `release` frees. Running leaves it as it was,
- * since a graph runs it many times. */
+ * since a graph runs it many times: only the one that is queued has claims, for all it runs. */
 struct sim_op {
     struct sim_op *next;
     uint64_t ticket;
-    void (*run)(struct sim_op *op);     /* without the lock; NULL: only order matters */
+    /* without the lock, and only if the judge lets it; NULL: only order matters */
+    void (*run)(struct sim_op *op, const struct sim_claim *claims);
     void (*release)(struct sim_op *op); /* frees it */
     struct sim_mark *wait;              /* not to be started before this is done */
     struct sim_mark *record;            /* done when this completes */
     CUgraphNodeType node;               /* what it is in a graph */
     bool immediate;                     /* cannot be captured */
+    const char *what;                   /* what reports call it */
+    const struct sim_touch *touches;    /* memory it uses; of a graph, what its steps do */
+    size_t touch_count;
+    struct sim_claim *claims; /* as many, while it is queued */
 };
 
 struct sim_stream {
@@ -97,6 +103,12 @@ CUresult sim_enqueue(struct sim_context *context, CUstream handle, bool per_thre
 
 /* Would an operation enqueued there now be captured? */
 bool sim_stream_captures(struct sim_context *context, CUstream handle, bool per_thread);
+
+/* Runs an operation, or a graph's step with its part of the claims, and judges it. */
+void sim_op_run(struct sim_op *op, const struct sim_claim *claims);
+
+/* The stream whose worker the calling thread is. */
+const struct sim_stream *sim_stream_running(void);
 
 /* Gives up an operation that was never queued. */
 void sim_op_drop_locked(struct sim_op *op);

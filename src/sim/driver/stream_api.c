@@ -250,8 +250,9 @@ struct host_op {
 };
 
 /* After an error of its context a host function is not called any more; a callback is told. */
-static void run_host(struct sim_op *op)
+static void run_host(struct sim_op *op, const struct sim_claim *claims)
 {
+    (void)claims;
     struct host_op *host = (struct host_op *)op;
     CUresult status = (CUresult)atomic_load(&host->context->sticky);
 
