@@ -11,6 +11,11 @@
  *   cudaGetDriverEntryPoint    11: without the status
  *   cudaGraphInstantiate       11: with a node and a text instead of flags
  *   cudaStreamGetCaptureInfo   before 13: the status and the id; newer ones as _v2 and _v3
+ *   cudaStreamUpdateCaptureDependencies, cudaGraphGetEdges, cudaGraphNodeGetDependencies,
+ *   cudaGraphNodeGetDependentNodes
+ *                              before 13: without the edges' data; with it as _v2
+ *   cudaMemAdvise, cudaMemPrefetchAsync
+ *                              before 13: with a device; with a location as _v2
  *
  * An older one's structure is the beginning of the newer one's, but for cudaDeviceProp
  * (property_before_13.c). What 13 exports no more is in before_13.c. */

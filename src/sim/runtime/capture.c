@@ -14,6 +14,20 @@ SIMRT_API cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStrea
     return simrt_leave(error);
 }
 
+SIMRT_API cudaError_t cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph_t graph,
+                                                    const cudaGraphNode_t *dependencies,
+                                                    const cudaGraphEdgeData *edges, size_t count,
+                                                    enum cudaStreamCaptureMode mode)
+{
+    cudaError_t error = simrt_enter(SIMRT_CALL(cudaStreamBeginCaptureToGraph), SIMRT_CONTEXT);
+
+    if (error == cudaSuccess)
+        error = simrt_error(SIMRT_DRIVER.cuStreamBeginCaptureToGraph(
+            stream, graph, dependencies, (const CUgraphEdgeData *)edges, count,
+            (CUstreamCaptureMode)mode));
+    return simrt_leave(error);
+}
+
 SIMRT_API cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph)
 {
     cudaError_t error = simrt_enter(SIMRT_CALL(cudaStreamEndCapture), SIMRT_CONTEXT);
@@ -113,5 +127,50 @@ SIMRT_API cudaError_t simrt_get_capture_info_3(cudaStream_t stream,
 {
     return get_info(SIMRT_CALL(SIMRT_TWIN(cudaStreamGetCaptureInfo_v3)), stream,
                     (info){status, id, graph, dependencies, edges, count});
+}
+#endif
+
+static cudaError_t update(enum simrt_call call, cudaStream_t stream, cudaGraphNode_t *dependencies,
+                          const cudaGraphEdgeData *edges, size_t count, unsigned flags)
+{
+    cudaError_t error = simrt_enter(call, SIMRT_CONTEXT);
+
+    if (error == cudaSuccess)
+        error = simrt_error(SIMRT_DRIVER.cuStreamUpdateCaptureDependencies(
+            stream, dependencies, (const CUgraphEdgeData *)edges, count, flags));
+    return simrt_leave(error);
+}
+
+#if SIMRT_VERSION >= 13000
+SIMRT_API cudaError_t cudaStreamUpdateCaptureDependencies(cudaStream_t stream,
+                                                          cudaGraphNode_t *dependencies,
+                                                          const cudaGraphEdgeData *edges,
+                                                          size_t count, unsigned int flags)
+{
+    return update(SIMRT_CALL(cudaStreamUpdateCaptureDependencies), stream, dependencies, edges,
+                  count, flags);
+}
+#else
+/* The edges came under another name. */
+cudaError_t simrt_update_capture(cudaStream_t stream, cudaGraphNode_t *dependencies, size_t count,
+                                 unsigned int flags)
+    SIMRT_AS(SIMRT_TWIN(cudaStreamUpdateCaptureDependencies));
+cudaError_t simrt_update_capture_2(cudaStream_t stream, cudaGraphNode_t *dependencies,
+                                   const cudaGraphEdgeData *edges, size_t count, unsigned int flags)
+    SIMRT_AS(SIMRT_TWIN(cudaStreamUpdateCaptureDependencies_v2));
+
+SIMRT_API cudaError_t simrt_update_capture(cudaStream_t stream, cudaGraphNode_t *dependencies,
+                                           size_t count, unsigned int flags)
+{
+    return update(SIMRT_CALL(cudaStreamUpdateCaptureDependencies), stream, dependencies, NULL,
+                  count, flags);
+}
+
+SIMRT_API cudaError_t simrt_update_capture_2(cudaStream_t stream, cudaGraphNode_t *dependencies,
+                                             const cudaGraphEdgeData *edges, size_t count,
+                                             unsigned int flags)
+{
+    return update(SIMRT_CALL(SIMRT_TWIN(cudaStreamUpdateCaptureDependencies_v2)), stream,
+                  dependencies, edges, count, flags);
 }
 #endif

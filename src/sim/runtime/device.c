@@ -105,6 +105,15 @@ static cudaError_t activate(int ordinal)
     return error;
 }
 
+cudaError_t simrt_device_context(int ordinal, CUcontext *context)
+{
+    cudaError_t error = activate(ordinal);
+
+    if (error == cudaSuccess)
+        *context = devices[ordinal].primary;
+    return error;
+}
+
 static void remember(CUcontext context, int ordinal)
 {
     self.context = context;

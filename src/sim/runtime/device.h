@@ -12,6 +12,7 @@
 
 #include "cudart_names.h"
 
+#include <cuda.h>
 #include <cuda_runtime_api.h>
 
 enum { SIMRT_MAX_DEVICES = 64 };
@@ -31,6 +32,10 @@ cudaError_t simrt_device_enter(void);
 int simrt_device_current(void);
 
 const simrt_limits *simrt_device_limits(void);
+
+/* The device's primary context, made if need be and not made current: what stands for a device
+ * where the driver wants a context. */
+cudaError_t simrt_device_context(int ordinal, CUcontext *context);
 
 /* How often the thread's device has been reset: what was allocated on it before the last time is
  * gone. */

@@ -35,6 +35,118 @@ SIMRT_API cudaError_t cudaMalloc(void **pointer, size_t bytes)
     return simrt_leave(error);
 }
 
+/* Like cudaMalloc, a success without memory where nothing is asked for. */
+static cudaError_t allocate_pitched(void **pointer, size_t *pitch, size_t width, size_t height)
+{
+    CUdeviceptr found = 0;
+    size_t apart = 0;
+    cudaError_t error = cudaSuccess;
+
+    if (pointer == NULL || pitch == NULL)
+        return cudaErrorInvalidValue;
+    if (width > 0 && height > 0)
+        error = simrt_error(simrt_driver_table.cuMemAllocPitch(&found, &apart, width, height, 4));
+    if (error != cudaSuccess)
+        return error;
+    *pointer = simrt_pointer(found);
+    *pitch = apart;
+    if (found != 0)
+        simrt_sample_allocated(*pointer, apart * height);
+    return cudaSuccess;
+}
+
+SIMRT_API cudaError_t cudaMallocPitch(void **pointer, size_t *pitch, size_t width, size_t height)
+{
+    cudaError_t error = simrt_enter(SIMRT_CALL_cudaMallocPitch, SIMRT_CONTEXT);
+
+    if (error == cudaSuccess)
+        error = allocate_pitched(pointer, pitch, width, height);
+    return simrt_leave(error);
+}
+
+SIMRT_API cudaError_t cudaMalloc3D(struct cudaPitchedPtr *pitched, struct cudaExtent extent)
+{
+    cudaError_t error = simrt_enter(SIMRT_CALL_cudaMalloc3D, SIMRT_CONTEXT);
+    struct cudaPitchedPtr made = {.xsize = extent.width, .ysize = extent.height};
+    size_t rows = 0;
+
+    if (error == cudaSuccess && pitched == NULL)
+        error = cudaErrorInvalidValue;
+    if (error == cudaSuccess && __builtin_mul_overflow(extent.height, extent.depth, &rows))
+        error = cudaErrorMemoryAllocation;
+    if (error == cudaSuccess)
+        error = allocate_pitched(&made.ptr, &made.pitch, extent.width, rows);
+    if (error == cudaSuccess)
+        *pitched = made;
+    return simrt_leave(error);
+}
+
+/* Managed memory is no device's, so the sampler, which compares with what a device has mapped, does
+ * not count it. */
+static cudaError_t allocate_managed(void **pointer, size_t bytes, unsigned flags)
+{
+    CUdeviceptr found = 0;
+    cudaError_t error =
+        pointer == NULL || bytes == 0
+            ? cudaErrorInvalidValue
+            : simrt_error(simrt_driver_table.cuMemAllocManaged(&found, bytes, flags));
+
+    if (error == cudaSuccess)
+        *pointer = simrt_pointer(found);
+    return error;
+}
+
+SIMRT_API cudaError_t cudaMallocManaged(void **pointer, size_t bytes, unsigned int flags)
+{
+    cudaError_t error = simrt_enter(SIMRT_CALL_cudaMallocManaged, SIMRT_CONTEXT);
+
+    if (error == cudaSuccess)
+        error = allocate_managed(pointer, bytes, flags);
+    return simrt_leave(error);
+}
+
+static cudaError_t advise(enum simrt_call call, const void *pointer, size_t bytes,
+                          enum cudaMemoryAdvise advice, struct cudaMemLocation location)
+{
+    cudaError_t error = simrt_enter(call, SIMRT_CONTEXT);
+    CUmemLocation place = {.type = (CUmemLocationType)location.type, .id = location.id};
+
+    if (error == cudaSuccess)
+        error = simrt_error(simrt_driver_table.cuMemAdvise(simrt_address(pointer), bytes,
+                                                           (CUmem_advise)advice, place));
+    return simrt_leave(error);
+}
+
+#if SIMRT_VERSION >= 13000
+SIMRT_API cudaError_t cudaMemAdvise(const void *pointer, size_t bytes, enum cudaMemoryAdvise advice,
+                                    struct cudaMemLocation location)
+{
+    return advise(SIMRT_CALL_cudaMemAdvise, pointer, bytes, advice, location);
+}
+#else
+/* Until CUDA 13 a device, or cudaCpuDeviceId; the location under another name. */
+cudaError_t simrt_advise(const void *pointer, size_t bytes, enum cudaMemoryAdvise advice,
+                         int device) SIMRT_AS(cudaMemAdvise);
+cudaError_t simrt_advise_2(const void *pointer, size_t bytes, enum cudaMemoryAdvise advice,
+                           struct cudaMemLocation location) SIMRT_AS(cudaMemAdvise_v2);
+
+SIMRT_API cudaError_t simrt_advise(const void *pointer, size_t bytes, enum cudaMemoryAdvise advice,
+                                   int device)
+{
+    struct cudaMemLocation location = {.type = cudaMemLocationTypeHost};
+
+    if (device != cudaCpuDeviceId)
+        location = (struct cudaMemLocation){.type = cudaMemLocationTypeDevice, .id = device};
+    return advise(SIMRT_CALL_cudaMemAdvise, pointer, bytes, advice, location);
+}
+
+SIMRT_API cudaError_t simrt_advise_2(const void *pointer, size_t bytes,
+                                     enum cudaMemoryAdvise advice, struct cudaMemLocation location)
+{
+    return advise(SIMRT_CALL_cudaMemAdvise_v2, pointer, bytes, advice, location);
+}
+#endif
+
 /* The sampler lets go of the address first: once the driver has it, another thread may be given it.
  */
 static cudaError_t release(void *pointer)
@@ -160,6 +272,22 @@ SIMRT_API cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes)
         *free_bytes = free_now;
         *total_bytes = total;
     }
+    return simrt_leave(error);
+}
+
+SIMRT_API cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t *handle, void *pointer)
+{
+    cudaError_t error = simrt_enter(SIMRT_CALL_cudaIpcGetMemHandle, SIMRT_CONTEXT);
+    CUipcMemHandle found;
+
+    _Static_assert(sizeof(found) == sizeof(*handle), "the driver's handle is the runtime's");
+    if (error == cudaSuccess)
+        error =
+            handle == NULL
+                ? cudaErrorInvalidValue
+                : simrt_error(simrt_driver_table.cuIpcGetMemHandle(&found, simrt_address(pointer)));
+    if (error == cudaSuccess)
+        memcpy(handle, &found, sizeof(found));
     return simrt_leave(error);
 }
 

@@ -98,22 +98,21 @@ SIMRT_API cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t funct
     return simrt_leave(error);
 }
 
-/* cudaStreamAddCallback() tells the callback its stream, which a host function is not told. */
+/* The driver's callback takes the driver's error. */
 typedef struct callback {
     cudaStreamCallback_t function;
-    cudaStream_t stream;
     void *data;
 } callback;
 
-static void run_callback(void *data)
+static void run_callback(CUstream stream, CUresult status, void *data)
 {
     callback call = *(callback *)data;
 
     free(data);
-    call.function(call.stream, cudaSuccess, call.data);
+    call.function(stream, simrt_error(status), call.data);
 }
 
-static cudaError_t add_callback(callback call)
+static cudaError_t add_callback(cudaStream_t stream, callback call, unsigned flags)
 {
     callback *queued = malloc(sizeof(*queued));
     cudaError_t error;
@@ -121,7 +120,7 @@ static cudaError_t add_callback(callback call)
     if (queued == NULL)
         return cudaErrorMemoryAllocation;
     *queued = call;
-    error = simrt_error(SIMRT_DRIVER.cuLaunchHostFunc(call.stream, run_callback, queued));
+    error = simrt_error(SIMRT_DRIVER.cuStreamAddCallback(stream, run_callback, queued, flags));
     if (error != cudaSuccess)
         free(queued);
     return error;
@@ -133,7 +132,7 @@ SIMRT_API cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallb
     cudaError_t error = simrt_enter(SIMRT_CALL(cudaStreamAddCallback), SIMRT_CONTEXT);
 
     if (error == cudaSuccess)
-        error = function == NULL || flags != 0 ? cudaErrorInvalidValue
-                                               : add_callback((callback){function, stream, data});
+        error = function == NULL ? cudaErrorInvalidValue
+                                 : add_callback(stream, (callback){function, data}, flags);
     return simrt_leave(error);
 }

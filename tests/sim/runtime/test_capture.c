@@ -116,6 +116,89 @@ START_TEST(a_threads_mode_is_exchanged)
 }
 END_TEST
 
+START_TEST(a_graph_tells_what_it_is_made_of)
+{
+    enum cudaGraphNodeType type = cudaGraphNodeTypeCount;
+    cudaGraphNode_t nodes[3], to[3], empty;
+    cudaGraph_t graph = NULL;
+    size_t count = 3;
+
+    begin(cudaStreamCaptureModeRelaxed);
+    ok(cudaMemsetAsync(device, 'b', 4, stream));
+    ok(cudaMemcpyAsync(device, device + 2, 2, cudaMemcpyDeviceToDevice, stream));
+    ok(cudaStreamEndCapture(stream, &graph));
+    ok(cudaGraphGetNodes(graph, nodes, &count));
+    ck_assert_uint_eq(count, 2);
+    ok(cudaGraphNodeGetType(nodes[0], &type));
+    ck_assert_int_eq(type, cudaGraphNodeTypeMemset);
+    ok(cudaGraphNodeGetType(nodes[1], &type));
+    ck_assert_int_eq(type, cudaGraphNodeTypeMemcpy);
+    fails(cudaErrorInvalidValue, cudaGraphNodeGetType(nodes[1], NULL));
+    ok(cudaGraphAddEmptyNode(&empty, graph, &nodes[1], 1));
+    count = 3;
+    ok(cudaGraphGetEdges(graph, nodes, to, NULL, &count));
+    ck_assert_uint_eq(count, 2);
+    ck_assert_ptr_eq(to[1], empty);
+    count = 3;
+    ok(cudaGraphGetRootNodes(graph, nodes, &count));
+    ck_assert_uint_eq(count, 1);
+    count = 3;
+    ok(cudaGraphNodeGetDependencies(empty, nodes, NULL, &count));
+    ck_assert_uint_eq(count, 1);
+    ok(cudaGraphNodeGetDependentNodes(nodes[0], to, NULL, &count));
+    ck_assert_uint_eq(count, 1);
+    ck_assert_ptr_eq(to[0], empty);
+    ok(cudaGraphDestroy(graph));
+    fails(cudaErrorInvalidValue, cudaGraphGetNodes(graph, NULL, &count));
+}
+END_TEST
+
+START_TEST(a_capture_can_add_to_a_graph_and_change_what_comes_next)
+{
+    cudaGraphInstantiateParams params = {.flags = cudaGraphInstantiateFlagAutoFreeOnLaunch};
+    cudaGraphExec_t executable = NULL;
+    cudaGraph_t graph = NULL, ended = NULL;
+    unsigned long long flags = 0;
+    cudaGraphNode_t node = NULL;
+
+    ok(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    ok(cudaMalloc((void **)&device, 4));
+    ok(cudaGraphCreate(&graph, 0));
+    ok(cudaGraphAddEmptyNode(&node, graph, NULL, 0));
+    ok(cudaStreamBeginCaptureToGraph(stream, graph, &node, NULL, 1, cudaStreamCaptureModeGlobal));
+    ok(cudaMemsetAsync(device, 'b', 4, stream));
+    ok(cudaStreamUpdateCaptureDependencies(stream, &node, NULL, 1,
+                                           cudaStreamAddCaptureDependencies));
+    ok(cudaStreamEndCapture(stream, &ended));
+    ck_assert_ptr_eq(ended, graph);
+    ok(cudaGraphInstantiateWithParams(&executable, graph, &params));
+    ck_assert_int_eq(params.result_out, cudaGraphInstantiateSuccess);
+    ok(cudaGraphExecGetFlags(executable, &flags));
+    ck_assert_uint_eq(flags, cudaGraphInstantiateFlagAutoFreeOnLaunch);
+    ok(cudaGraphLaunch(executable, stream));
+    ok(cudaStreamSynchronize(stream));
+    ck_assert_int_eq(first_byte(), 'b');
+    fails(cudaErrorIllegalState, cudaStreamUpdateCaptureDependencies(stream, &node, NULL, 1, 0));
+}
+END_TEST
+
+static void called(cudaStream_t of, cudaError_t status, void *data)
+{
+    (void)of;
+    (void)status;
+    (void)data;
+}
+
+START_TEST(a_callback_cannot_be_captured)
+{
+    cudaGraph_t graph = NULL;
+
+    begin(cudaStreamCaptureModeRelaxed);
+    fails(cudaErrorStreamCaptureUnsupported, cudaStreamAddCallback(stream, called, NULL, 0));
+    fails(cudaErrorStreamCaptureInvalidated, cudaStreamEndCapture(stream, &graph));
+}
+END_TEST
+
 START_TEST(the_legacy_stream_cannot_be_captured)
 {
     fails(cudaErrorStreamCaptureUnsupported,
@@ -131,6 +214,9 @@ int main(void)
         a_global_capture_forbids_cudaMalloc_and_is_invalidated_by_it,
         a_relaxed_capture_allows_cudaMalloc,
         a_threads_mode_is_exchanged,
+        a_graph_tells_what_it_is_made_of,
+        a_capture_can_add_to_a_graph_and_change_what_comes_next,
+        a_callback_cannot_be_captured,
         the_legacy_stream_cannot_be_captured,
     };
 

@@ -124,18 +124,6 @@ START_TEST(what_is_asked_of_a_missing_device_is_an_error)
 }
 END_TEST
 
-START_TEST(no_device_reaches_another)
-{
-    int can = 1;
-
-    ok(cudaDeviceCanAccessPeer(&can, 0, 1));
-    ck_assert_int_eq(can, 0);
-    fails(cudaErrorInvalidDevice, cudaDeviceCanAccessPeer(&can, 0, 9));
-    fails(cudaErrorPeerAccessUnsupported, cudaDeviceEnablePeerAccess(1, 0));
-    fails(cudaErrorPeerAccessNotEnabled, cudaDeviceDisablePeerAccess(1));
-}
-END_TEST
-
 START_TEST(a_reset_gives_the_memory_back_and_the_device_works_again)
 {
     size_t before = 0;
@@ -260,7 +248,6 @@ int main(void)
         memory_comes_from_the_current_device,
         properties_agree_with_the_attributes,
         what_is_asked_of_a_missing_device_is_an_error,
-        no_device_reaches_another,
         a_reset_gives_the_memory_back_and_the_device_works_again,
         a_reset_by_one_thread_leaves_another_a_fresh_context,
         a_reset_of_an_unused_device_does_nothing,
