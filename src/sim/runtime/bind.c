@@ -124,6 +124,9 @@ static void bind(void)
     resolve_all(find);
     store(&simrt_simulator_table.report_counters, dlsym(handle, "simcuda_report_counters"));
     store(&simrt_simulator_table.mapped_bytes, dlsym(handle, "simcuda_mapped_bytes"));
+    store(&simrt_simulator_table.allocated, dlsym(handle, "simcuda_allocated"));
+    store(&simrt_simulator_table.freeing, dlsym(handle, "simcuda_freeing"));
+    store(&simrt_simulator_table.freed, dlsym(handle, "simcuda_freed"));
     store(&simrt_simulator_table.kernel, dlsym(handle, "simcuda_kernel"));
     if (simrt_simulator_table.report_counters != NULL) {
         stay_loaded();

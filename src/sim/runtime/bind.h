@@ -27,6 +27,9 @@ typedef struct simrt_driver {
 typedef struct simrt_simulator {
     void (*report_counters)(const simcuda_counters *counters);
     void (*mapped_bytes)(int device, uint64_t *now, uint64_t *most);
+    void (*allocated)(const void *pointer, size_t bytes);
+    simcuda_allocation *(*freeing)(const void *pointer);
+    void (*freed)(simcuda_allocation *allocation, int succeeded);
     int (*kernel)(const char *name, simcuda_function function, const size_t *argument_bytes,
                   unsigned count, simcuda_access access);
 } simrt_simulator;
