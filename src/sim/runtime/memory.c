@@ -2,6 +2,7 @@
  * memory.c - device and pinned host memory. */
 #include "abi.h"
 #include "call.h"
+#include "judge.h"
 #include "pointer.h"
 #include "sample.h"
 
@@ -22,6 +23,7 @@ static cudaError_t allocate(void **pointer, size_t bytes)
     if (error == cudaSuccess) {
         *pointer = simrt_pointer(found);
         simrt_sample_allocated(*pointer, bytes);
+        simrt_judge_allocated(*pointer, bytes);
     }
     return error;
 }
@@ -50,8 +52,10 @@ static cudaError_t allocate_pitched(void **pointer, size_t *pitch, size_t width,
         return error;
     *pointer = simrt_pointer(found);
     *pitch = apart;
-    if (found != 0)
+    if (found != 0) {
         simrt_sample_allocated(*pointer, apart * height);
+        simrt_judge_allocated(*pointer, apart * height);
+    }
     return cudaSuccess;
 }
 
@@ -91,8 +95,10 @@ static cudaError_t allocate_managed(void **pointer, size_t bytes, unsigned flags
             ? cudaErrorInvalidValue
             : simrt_error(simrt_driver_table.cuMemAllocManaged(&found, bytes, flags));
 
-    if (error == cudaSuccess)
+    if (error == cudaSuccess) {
         *pointer = simrt_pointer(found);
+        simrt_judge_allocated(*pointer, bytes);
+    }
     return error;
 }
 
@@ -147,13 +153,15 @@ SIMRT_API cudaError_t simrt_advise_2(const void *pointer, size_t bytes,
 }
 #endif
 
-/* The sampler lets go of the address first: once the driver has it, another thread may be given it.
- */
+/* The sampler and the judge let go of the address first: once the driver has it, another thread may
+ * be given it. */
 static cudaError_t release(void *pointer)
 {
     simrt_sample_record *record = simrt_sample_freeing(pointer);
+    simcuda_allocation *allocation = simrt_judge_freeing(pointer);
     cudaError_t error = simrt_error(simrt_driver_table.cuMemFree(simrt_address(pointer)));
 
+    simrt_judge_freed(allocation, error == cudaSuccess);
     simrt_sample_freed(record, error == cudaSuccess);
     return error;
 }
@@ -177,8 +185,10 @@ static cudaError_t allocate_host(void **pointer, size_t bytes, unsigned flags)
         return cudaErrorInvalidValue;
     if (bytes > 0)
         error = simrt_error(simrt_driver_table.cuMemHostAlloc(&found, bytes, flags));
-    if (error == cudaSuccess)
+    if (error == cudaSuccess) {
         *pointer = found;
+        simrt_judge_allocated(found, bytes);
+    }
     return error;
 }
 
@@ -200,12 +210,21 @@ SIMRT_API cudaError_t cudaHostAlloc(void **pointer, size_t bytes, unsigned int f
     return simrt_leave(error);
 }
 
+static cudaError_t release_host(void *pointer)
+{
+    simcuda_allocation *allocation = simrt_judge_freeing(pointer);
+    cudaError_t error = simrt_error(simrt_driver_table.cuMemFreeHost(pointer));
+
+    simrt_judge_freed(allocation, error == cudaSuccess);
+    return error;
+}
+
 SIMRT_API cudaError_t cudaFreeHost(void *pointer)
 {
     cudaError_t error = simrt_enter(SIMRT_CALL_cudaFreeHost, SIMRT_CONTEXT);
 
     if (error == cudaSuccess && pointer != NULL)
-        error = simrt_error(simrt_driver_table.cuMemFreeHost(pointer));
+        error = release_host(pointer);
     return simrt_leave(error);
 }
 
