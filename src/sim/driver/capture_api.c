@@ -7,20 +7,6 @@
 #include "lock.h"
 #include "stream.h"
 
-/* The nodes of `graph` that an array names, which the program owns: a view, not a copy. */
-static bool view_nodes(const struct sim_graph *graph, const CUgraphNode *nodes, size_t count,
-                       struct sim_nodes *out)
-{
-    *out = (struct sim_nodes){.items = (struct sim_node **)(uintptr_t)nodes, .count = count};
-    for (size_t i = 0; i < count; i++) {
-        const struct sim_node *node = sim_handle_find_locked(nodes[i], SIM_NODE);
-
-        if (!node || node->graph != graph)
-            return false;
-    }
-    return true;
-}
-
 struct begin {
     enum sim_call call;
     CUstream stream;
@@ -41,7 +27,8 @@ static CUresult begin_locked(struct sim_context *context, const struct begin *be
 
     if (status != CUDA_SUCCESS)
         return status;
-    if (begin->to_graph && (!graph || !view_nodes(graph, begin->nodes, begin->count, &needs)))
+    if (begin->to_graph &&
+        (!graph || !sim_nodes_view_locked(&needs, graph, begin->nodes, begin->count)))
         return CUDA_ERROR_INVALID_VALUE;
     return sim_capture_begin_locked(stream, begin->mode, graph, &needs);
 }
@@ -293,7 +280,7 @@ static CUresult update_locked(struct sim_context *context, const struct update *
         return CUDA_ERROR_ILLEGAL_STATE;
     if (stream->part.capture->invalid)
         return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
-    if (!view_nodes(stream->part.capture->graph, update->nodes, update->count, &given))
+    if (!sim_nodes_view_locked(&given, stream->part.capture->graph, update->nodes, update->count))
         return CUDA_ERROR_INVALID_VALUE;
     if (update->flags == CU_STREAM_SET_CAPTURE_DEPENDENCIES) {
         for (size_t i = 0; i < stream->part.nodes.count; i++)

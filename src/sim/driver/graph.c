@@ -57,6 +57,20 @@ void sim_nodes_clear(struct sim_nodes *set)
     *set = (struct sim_nodes){0};
 }
 
+bool sim_nodes_view_locked(struct sim_nodes *set, const struct sim_graph *graph,
+                           const CUgraphNode *nodes, size_t count)
+{
+    *set = (struct sim_nodes){.count = count};
+    memcpy(&set->items, &nodes, sizeof nodes);
+    for (size_t i = 0; i < count; i++) {
+        const struct sim_node *node = sim_handle_find_locked(nodes[i], SIM_NODE);
+
+        if (!node || node->graph != graph)
+            return false;
+    }
+    return true;
+}
+
 struct sim_graph *sim_graph_new_locked(void)
 {
     struct sim_graph *graph = calloc(1, sizeof *graph);

@@ -75,6 +75,11 @@ bool sim_nodes_copy(struct sim_nodes *to, const struct sim_nodes *from); /* repl
 bool sim_nodes_include(const struct sim_nodes *set, const struct sim_node *node);
 void sim_nodes_clear(struct sim_nodes *set); /* frees its memory */
 
+/* The array of a program's call as a set, which stays the program's; false: not all of them are
+ * nodes of `graph`. */
+bool sim_nodes_view_locked(struct sim_nodes *set, const struct sim_graph *graph,
+                           const CUgraphNode *nodes, size_t count);
+
 /* Both NULL: out of memory. */
 struct sim_graph *sim_graph_new_locked(void);
 void sim_graph_free_locked(struct sim_graph *graph);

@@ -50,17 +50,11 @@ static CUresult add_empty_locked(CUgraphNode *out, CUgraph handle, const CUgraph
                                  size_t count)
 {
     struct sim_graph *graph = sim_handle_find_locked(handle, SIM_GRAPH);
-    struct sim_nodes given = {.items = (struct sim_node **)(uintptr_t)needs, .count = count};
+    struct sim_nodes given;
     struct sim_node *made;
 
-    if (!graph)
+    if (!graph || !sim_nodes_view_locked(&given, graph, needs, count))
         return CUDA_ERROR_INVALID_VALUE;
-    for (size_t i = 0; i < count; i++) {
-        const struct sim_node *node = sim_handle_find_locked(needs[i], SIM_NODE);
-
-        if (!node || node->graph != graph)
-            return CUDA_ERROR_INVALID_VALUE;
-    }
     made = sim_graph_add_locked(graph, CU_GRAPH_NODE_TYPE_EMPTY, NULL, &given);
     if (!made)
         return CUDA_ERROR_OUT_OF_MEMORY;

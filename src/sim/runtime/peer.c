@@ -17,8 +17,8 @@ static cudaError_t find_pair(int ordinal, int peer, CUdevice *handle, CUdevice *
 SIMRT_API cudaError_t cudaDeviceCanAccessPeer(int *can, int ordinal, int peer)
 {
     cudaError_t error = simrt_enter(SIMRT_CALL_cudaDeviceCanAccessPeer, SIMRT_INITIALISED);
-    CUdevice handle;
-    CUdevice peer_handle;
+    CUdevice handle = 0;
+    CUdevice peer_handle = 0;
 
     if (error == cudaSuccess)
         error =
@@ -32,8 +32,8 @@ SIMRT_API cudaError_t cudaDeviceGetP2PAttribute(int *value, enum cudaDeviceP2PAt
                                                 int ordinal, int peer)
 {
     cudaError_t error = simrt_enter(SIMRT_CALL_cudaDeviceGetP2PAttribute, SIMRT_INITIALISED);
-    CUdevice handle;
-    CUdevice peer_handle;
+    CUdevice handle = 0;
+    CUdevice peer_handle = 0;
 
     if (error == cudaSuccess)
         error =
