@@ -4,10 +4,12 @@
 #include "check.h"
 #include "driver_types.h"
 #include "fake.h"
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -214,6 +216,26 @@ static void the_rest_is_freed_by_the_driver_alone(void)
     CHECK(calls("cuMemFree_v2") > frees, "before the set was fixed, frees were real");
 }
 
+/* As a daemon does: closes all it does not know, and files of its own get the numbers. The one it
+ * has open from the start may be number 2. */
+static void only_the_program_writes_to_its_files(void)
+{
+    enum { MOST = 256 };
+    struct stat about;
+    int own = open("own", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+    CHECK(own >= 0 && unlink("own") == 0, "a file");
+    warm_up();
+    CHECK(open("/dev/null", O_RDONLY | O_CLOEXEC) == own + 1, "numbers are as without us");
+    for (int number = own + 1; number < MOST; number++)
+        CHECK(dup2(own, number) == number, "every other number is that file, too");
+    warm_up();
+    CHECK(alloc(&held_until_the_end, size_of(KEYS)) == SUCCESS, "a new shape has a notice");
+    one_step();
+    CHECK(fstat(own, &about) == 0 && about.st_size == 0, "nobody has written to it");
+    held_until_the_end = 0;
+}
+
 /* Threads: no address may belong to two at once. */
 
 static _Atomic(uint8_t) owned[1 << 20]; /* a byte for each 512 of 0.5 GiB of addresses */
@@ -276,7 +298,7 @@ int main(int argc, char **argv)
         {"frees", frees_keep_their_errors},       {"no_context", a_thread_without_context_frees},
         {"children", children_are_inert},         {"destructor", destructors_still_free},
         {"closed", a_closed_driver_stays_usable}, {"exit", the_rest_is_freed_by_the_driver_alone},
-        {"threads", no_address_has_two_owners},
+        {"threads", no_address_has_two_owners},   {"files", only_the_program_writes_to_its_files},
     };
 
     open_driver();

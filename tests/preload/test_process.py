@@ -14,13 +14,14 @@ LIBRARY, PROGRAM, FAKES = sys.argv[1:4]
 DONE = 7  # the program's own status when all was well
 
 
-def run(case, **settings):
-    """The case's records and what it said on stderr; its status must be the one it chose."""
+def run(case, before=None, **settings):
+    """The case's records and what it said on stderr; its status must be the one it chose. `before` runs in the new
+    process first."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("SHAPECACHE")}
     with tempfile.TemporaryDirectory() as folder:
         log = os.path.join(folder, "log.jsonl")
         done = subprocess.run([PROGRAM, case], cwd=folder, timeout=120, text=True, stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=before,
                               env={**kept, "LD_PRELOAD": LIBRARY, "LD_LIBRARY_PATH": FAKES, "SHAPECACHE_LOG": log,
                                    **settings})
         if done.returncode != DONE:
@@ -71,6 +72,17 @@ class Process(unittest.TestCase):
         self.check_ends_once(records)
         self.assertEqual(of(records, "warn"), [])
         self.assertEqual(of(records, "end")[0]["live"], 0)
+
+    def test_only_the_program_writes_to_its_files(self):
+        records, said = run("files")
+        self.assertEqual(len(of(records, "run")), 1)
+        self.assertEqual(said.count("the log could not be written"), 1, said)
+
+    def test_started_without_stderr_there_is_none(self):
+        records, said = run("files", before=lambda: os.close(2))
+        self.assertEqual(len(of(records, "run")), 1)
+        self.assertEqual(said, "")
+        self.check_ends_once(run("exit", before=lambda: os.close(2))[0])
 
     def test_off_is_the_plain_driver(self):
         for case in ("exit", "frees"):
