@@ -106,6 +106,7 @@ static void delete_device(sc_device *device)
     if (!device)
         return;
     sc_journal_release(&device->journal);
+    (void)pthread_cond_destroy(&device->is_back);
     (void)pthread_mutex_destroy(&device->lock);
     free(device);
 }
@@ -120,6 +121,7 @@ static sc_device *new_device(int ordinal)
         return NULL;
     device->ordinal = ordinal;
     (void)pthread_mutex_init(&device->lock, NULL);
+    (void)pthread_cond_init(&device->is_back, NULL);
     if (!sc_journal_init(&device->journal, ordinal)) {
         delete_device(device);
         return NULL;

@@ -20,7 +20,10 @@ typedef struct sc_device {
     pthread_mutex_t lock;
     sc_cache *cache;
     sc_journal journal;
-    uint64_t asked; /* when the driver was last asked for its free memory */
+    uint64_t asked;         /* when the driver was last asked for its free memory */
+    unsigned returning;     /* threads that are giving idle buffers back to the driver */
+    uint64_t returned;      /* how often one of them was done */
+    pthread_cond_t is_back; /* for those who lack what they return */
 } sc_device;
 
 /* The record of the current context's device, made where there is none yet; that context in

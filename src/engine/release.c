@@ -15,6 +15,7 @@ uint64_t sc_release(sc_device *device, sc_take why, bool is_inside)
         sc_cache_take(device->cache, why, &victims);
         if (victims.count == 0)
             break;
+        device->returning++;
         sc_unlock(&device->lock);
         uint64_t began = sc_clock_ns();
         uint64_t freed = 0;
@@ -26,6 +27,9 @@ uint64_t sc_release(sc_device *device, sc_take why, bool is_inside)
 
         sc_lock(&device->lock);
         sc_cache_gone(device->cache, &victims);
+        device->returning--;
+        device->returned++;
+        (void)pthread_cond_broadcast(&device->is_back);
         sc_tally *tally = sc_cache_tally(device->cache);
 
         tally->driver_ns += took;
@@ -35,4 +39,18 @@ uint64_t sc_release(sc_device *device, sc_take why, bool is_inside)
     }
     sc_unlock(&device->lock);
     return released;
+}
+
+void sc_release_await(sc_device *device)
+{
+    int cancellation;
+
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancellation);
+    sc_lock(&device->lock);
+    const uint64_t enough = device->returned + device->returning;
+
+    while (device->returning > 0 && device->returned < enough)
+        (void)pthread_cond_wait(&device->is_back, &device->lock);
+    sc_unlock(&device->lock);
+    (void)pthread_setcancelstate(cancellation, &cancellation);
 }

@@ -25,6 +25,7 @@ typedef struct asking {
     sc_buffer *buffer; /* NULL: the cache has no record of it */
     sc_address address;
     uint64_t ns;
+    uint64_t returned; /* the device's count before the driver was asked */
     bool is_retried;
     bool wants_flush; /* else records will be lost: this path is slow anyway */
 } asking;
@@ -38,21 +39,31 @@ static int ask_driver(asking *request)
     return result;
 }
 
-/* Everything idle goes back; one retry. A capture forbids the frees: then the driver's answer
- * stands. */
+/* The driver ran out of memory: everything idle goes back. True: something did, or other threads
+ * have given something back since `returned` was read. A capture forbids the frees. */
+static bool give_all_back(sc_device *device, uint64_t returned)
+{
+    sc_lock(&device->lock);
+    bool has_idle = sc_cache_out_of_memory(device->cache);
+    bool has_others = device->returning > 0 || device->returned != returned;
+
+    sc_unlock(&device->lock);
+    if (sc_process_is_capturing())
+        return false;
+    uint64_t released = has_idle ? sc_release(device, SC_TAKE_ALL, true) : 0;
+
+    sc_release_await(device);
+    return has_others || released > 0;
+}
+
+/* One retry; else the driver's answer stands. */
 static int retry_after_trim(asking *request, int result)
 {
     sc_device *device = request->device;
 
-    sc_lock(&device->lock);
-    bool has_idle = sc_cache_out_of_memory(device->cache);
-
-    sc_unlock(&device->lock);
-    if (has_idle && !sc_process_is_capturing()) {
-        (void)sc_release(device, SC_TAKE_ALL, true);
-        request->is_retried = true;
+    request->is_retried = give_all_back(device, request->returned);
+    if (request->is_retried)
         result = ask_driver(request);
-    }
     sc_lock(&device->lock);
     sc_journal_oom(&device->journal, request->asked.bytes, request->asked.site, request->is_retried,
                    result);
@@ -158,6 +169,7 @@ int sc_serve_alloc(sc_address *address, size_t bytes, const void *caller)
         sc_thread_self.hits++;
         return SC_CUDA_SUCCESS;
     }
+    one.returned = device->returned;
     if (answer == SC_ALLOCATE && !sc_process_is_capturing())
         wants_room = sc_cache_wants(device->cache, SC_TAKE_ROOM);
     sc_unlock(&device->lock);
@@ -291,16 +303,16 @@ bool sc_serve_make_room(void)
     if (!device)
         return false;
     sc_lock(&device->lock);
-    bool has_idle = sc_cache_out_of_memory(device->cache);
+    uint64_t returned = device->returned;
 
     sc_unlock(&device->lock);
-    uint64_t released = has_idle ? sc_release(device, SC_TAKE_ALL, true) : 0;
+    bool has_room = give_all_back(device, returned);
 
     sc_lock(&device->lock);
-    sc_journal_oom(&device->journal, 0, 0, released > 0, SC_CUDA_OUT_OF_MEMORY);
+    sc_journal_oom(&device->journal, 0, 0, has_room, SC_CUDA_OUT_OF_MEMORY);
     sc_unlock(&device->lock);
     sc_logbook_flush();
-    return released > 0;
+    return has_room;
 }
 
 /* The driver's free bytes, for the cache's reserve and the next step row, if the thread is where it

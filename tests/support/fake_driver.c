@@ -35,6 +35,7 @@ static struct {
     sc_context last_waited;
     bool was_under_lock;
     void (*on_wait)(void);
+    void (*on_free)(void);
 } fake = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static _Thread_local sc_context stack[DEPTH];
@@ -133,8 +134,21 @@ static void kill_block(block *dead)
     fake.used[fake.contexts[dead->context - 1].device] -= dead->bytes;
 }
 
+static void (*free_hook(void))(void)
+{
+    take();
+    void (*call)(void) = fake.on_free;
+
+    give();
+    return call;
+}
+
 static int mem_free(sc_address address)
 {
+    void (*call)(void) = free_hook();
+
+    if (call)
+        call();
     take();
     int result = enter(FAKE_MEM_FREE);
     block *found = find_live(address);
@@ -413,6 +427,13 @@ bool fake_was_called_under_lock(void)
 
     give();
     return was;
+}
+
+void fake_on_free(void (*call)(void))
+{
+    take();
+    fake.on_free = call;
+    give();
 }
 
 void fake_on_wait(void (*call)(void))

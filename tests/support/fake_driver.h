@@ -58,5 +58,7 @@ void fake_take_memory(uint64_t bytes);
 
 /* Called in the middle of every wait; NULL: nothing. */
 void fake_on_wait(void (*call)(void));
+/* The same at the start of every free. */
+void fake_on_free(void (*call)(void));
 
 #endif

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT
+ * Two threads in one given order: what one does in the middle of the other's driver call. */
+#include "engine/device.h"
+#include "engine/thread.h"
+#include "support/room.h"
+#include <check.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+/* 13 MiB, 16 in the driver's pages; with a batch idle there is no room for a large block */
+static const uint64_t sizes[] = {3 * MIB, 3 * MIB, 3 * MIB, 4 * MIB};
+enum { SIZES = 4, MEMORY = 24 };
+
+static void open_room(void)
+{
+    room_open(MEMORY * MIB);
+}
+
+static pthread_t other;
+static atomic_uint frees, start_at;
+static sc_address large;
+static int result;
+static bool has_room;
+
+static void *allocate_large(void *unused)
+{
+    fake_set_current(fake_primary(0));
+    result = sc_engine_alloc(&large, 20 * MIB, NULL);
+    return unused;
+}
+
+/* As another allocator's hook does. */
+static void *ask_for_room(void *unused)
+{
+    fake_set_current(fake_primary(0));
+    has_room = sc_engine_make_room();
+    return unused;
+}
+
+static void *(*work)(void *);
+
+static uint64_t count_ooms(void)
+{
+    sc_device *device = sc_device_by_ordinal(0);
+    sc_cache_totals totals;
+
+    sc_lock(&device->lock);
+    sc_cache_read_totals(device->cache, &totals);
+    sc_unlock(&device->lock);
+    return totals.ooms;
+}
+
+/* In the middle of a give-back: everything idle is on its way, nothing is back yet. */
+static void let_another_run_out(void)
+{
+    if (atomic_fetch_add(&frees, 1) + 1 != atomic_load(&start_at))
+        return;
+    ck_assert_int_eq(pthread_create(&other, NULL, work, NULL), 0);
+    while (count_ooms() == 0)
+        (void)sched_yield();
+}
+
+/* A new shape: its free gives everything back. */
+static void give_back_while(void *(*other_work)(void *))
+{
+    room_fix(sizes, SIZES);
+    sc_address block = room_alloc(MIB);
+
+    work = other_work;
+    atomic_store(&start_at, 2); /* the first is the program's own */
+    fake_on_free(let_another_run_out);
+    room_free(block);
+    fake_on_free(NULL);
+    ck_assert_uint_ge(atomic_load(&frees), SIZES);
+    ck_assert_int_eq(pthread_join(other, NULL), 0);
+}
+
+START_TEST(what_another_thread_gives_back_is_waited_for)
+{
+    give_back_while(allocate_large);
+    ck_assert_int_eq(result, SC_CUDA_SUCCESS);
+    room_free(large);
+    sc_engine_finish();
+    lines log = room_log();
+
+    ck_assert_uint_eq(lines_sum(&log, "oom", "retried"), 1);
+    ck_assert_uint_eq(lines_sum(&log, "oom", "result"), SC_CUDA_SUCCESS);
+    lines_release(&log);
+}
+END_TEST
+
+START_TEST(so_it_is_for_other_allocators)
+{
+    give_back_while(ask_for_room);
+    ck_assert(has_room);
+    ck_assert_uint_eq(fake_live_blocks(), 0);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("orders");
+    TCase *tcase = tcase_create("orders");
+    SRunner *runner = srunner_create(suite);
+
+    tcase_set_timeout(tcase, 60);
+    tcase_add_checked_fixture(tcase, open_room, room_close);
+    tcase_add_test(tcase, what_another_thread_gives_back_is_waited_for);
+    tcase_add_test(tcase, so_it_is_for_other_allocators);
+    suite_add_tcase(suite, tcase);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
