@@ -90,10 +90,12 @@ static void every_begin_is_matched_by_one_end(void)
 static void a_failed_begin_or_end_counts_as_the_driver_says(void)
 {
     void *graph = NULL;
+    const unsigned before = seen->captures_begun;
 
     fake_answer("cuStreamBeginCapture_v2", INVALID_VALUE);
     CHECK(cuStreamBeginCapture_v2(STREAM, 0) == INVALID_VALUE && seen->captures == 0,
           "a begin that failed opens nothing");
+    CHECK(seen->captures_begun == before + 1, "and was counted before the driver refused it");
     fake_answer("cuStreamBeginCapture_v2", SUCCESS);
     (void)cuStreamBeginCapture_v2(STREAM, 0);
     fake_answer("cuStreamEndCapture", CAPTURE_WRONG_THREAD);

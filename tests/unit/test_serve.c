@@ -183,6 +183,27 @@ START_TEST(a_new_shape_sends_everything_idle_back_at_the_next_free)
 }
 END_TEST
 
+static unsigned allocated_before_free;
+
+static void note_allocations(void)
+{
+    allocated_before_free = fake_count(FAKE_MEM_ALLOC);
+}
+
+START_TEST(room_for_a_miss_is_made_before_the_driver_is_asked)
+{
+    room_fix(sizes, SIZES);
+    fake_forget_counts();
+    fake_on_free(note_allocations);
+    for (int i = 0; i < 3; i++) /* of two misses the second would hold 30 MiB for a peak of 22 */
+        (void)room_alloc(4 * MIB);
+    fake_on_free(NULL);
+    ck_assert_uint_eq(fake_count(FAKE_MEM_ALLOC), 2);
+    ck_assert_uint_eq(fake_count(FAKE_MEM_FREE), 1);
+    ck_assert_uint_eq(allocated_before_free, 1);
+}
+END_TEST
+
 START_TEST(an_out_of_memory_gives_back_what_is_idle_and_asks_once_more)
 {
     room_fix(sizes, SIZES);
@@ -478,6 +499,7 @@ static void add(TCase *tcase)
     tcase_add_test(tcase, no_bytes_and_no_place_for_the_answer_get_the_drivers_answer);
     tcase_add_test(tcase, without_a_context_the_driver_answers_and_nothing_starts);
     tcase_add_test(tcase, a_new_shape_sends_everything_idle_back_at_the_next_free);
+    tcase_add_test(tcase, room_for_a_miss_is_made_before_the_driver_is_asked);
     tcase_add_test(tcase, an_out_of_memory_gives_back_what_is_idle_and_asks_once_more);
     tcase_add_test(tcase, an_out_of_memory_that_stays_is_the_drivers_answer);
     tcase_add_test(tcase, another_allocators_out_of_memory_gets_what_is_idle);
