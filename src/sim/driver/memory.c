@@ -67,6 +67,7 @@ CUresult sim_memory_new(struct sim_context *context, enum sim_memory_kind kind, 
                         unsigned flags, uintptr_t *address)
 {
     struct sim_block *block = calloc(1, sizeof *block);
+    uintptr_t placed;
     CUresult status;
 
     if (!block)
@@ -77,13 +78,14 @@ CUresult sim_memory_new(struct sim_context *context, enum sim_memory_kind kind, 
     block->flags = flags;
     sim_lock();
     status = place_locked(block);
-    sim_unlock();
+    placed = block->address;
+    sim_unlock(); /* the block may end with its context from here on */
     if (status != CUDA_SUCCESS) {
         free(block);
         return status;
     }
-    sim_ledger_mapped(block->address, bytes);
-    *address = block->address;
+    sim_ledger_mapped(placed, bytes);
+    *address = placed;
     return CUDA_SUCCESS;
 }
 
@@ -266,29 +268,31 @@ bool sim_memory_check(const char *what, const struct sim_touch *touch, bool repo
     return kind == NULL;
 }
 
-/* A block whose free is on its way out (it waits for this very context) is that call's to release.
- */
-struct sim_block *sim_memory_end_locked(struct sim_context *context)
+/* Moves the context's blocks from one list to another, for the ending context to release. One whose
+ * free is on its way out (it waits for this very context) is that call's to release, and from now
+ * on no call may free the others. */
+static void take_blocks(struct sim_block *list, const struct sim_context *context,
+                        struct sim_block **taken)
 {
-    struct sim_block *taken = NULL;
     struct sim_block *next;
 
-    for (struct sim_block *block = context->blocks; block; block = next) {
-        next = block->next;
-        if (block->freeing)
-            continue;
-        unlink_block(block);
-        block->next = taken;
-        taken = block;
-    }
-    for (struct sim_block *block = registered; block; block = next) {
+    for (struct sim_block *block = list; block; block = next) {
         next = block->next;
         if (block->context != context || block->freeing)
             continue;
         unlink_block(block);
-        block->next = taken;
-        taken = block;
+        block->freeing = block->freed = true;
+        block->next = *taken;
+        *taken = block;
     }
+}
+
+struct sim_block *sim_memory_end_locked(struct sim_context *context)
+{
+    struct sim_block *taken = NULL;
+
+    take_blocks(context->blocks, context, &taken);
+    take_blocks(registered, context, &taken);
     return taken;
 }
 

@@ -134,10 +134,69 @@ START_TEST(a_context_may_end_under_a_thread_that_uses_it)
 }
 END_TEST
 
+/* One thread's captures, and what it allocates between and, in its own way, during them. */
+static const char *capture_once(CUstream stream, CUdeviceptr target, unsigned char value)
+{
+    unsigned char back = 0;
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    CUdeviceptr other;
+    CUgraphExec exec;
+    CUgraph graph;
+
+    if (cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL) != CUDA_SUCCESS ||
+        cuMemsetD8Async(target, value, 64, stream) != CUDA_SUCCESS)
+        return "begin";
+    if (cuThreadExchangeStreamCaptureMode(&mode) != CUDA_SUCCESS ||
+        cuMemAlloc(&other, 1000) != CUDA_SUCCESS || cuMemFree(other) != CUDA_SUCCESS ||
+        cuThreadExchangeStreamCaptureMode(&mode) != CUDA_SUCCESS)
+        return "alloc";
+    if (cuStreamEndCapture(stream, &graph) != CUDA_SUCCESS)
+        return "end";
+    if (cuGraphInstantiate(&exec, graph, 0) != CUDA_SUCCESS ||
+        cuGraphLaunch(exec, stream) != CUDA_SUCCESS ||
+        cuMemcpyDtoHAsync(&back, target + 63, 1, stream) != CUDA_SUCCESS || back != value)
+        return "launch";
+    return cuGraphExecDestroy(exec) || cuGraphDestroy(graph) ? "destroy" : NULL;
+}
+
+static void *capture_often(void *argument)
+{
+    struct worker *worker = argument;
+    CUdeviceptr target;
+    CUstream stream;
+
+    if (cuCtxSetCurrent(worker->context) || cuMemAlloc(&target, 64) ||
+        cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING))
+        worker->wrong = "start";
+    for (int step = 0; step < STEPS && !worker->wrong; step++)
+        worker->wrong = capture_once(stream, target, (unsigned char)next_random(&worker->state));
+    return NULL;
+}
+
+START_TEST(threads_capture_side_by_side)
+{
+    pthread_t threads[THREADS];
+    struct worker workers[THREADS];
+    uint64_t state = seed();
+    CUcontext context = start();
+
+    for (int i = 0; i < THREADS; i++) {
+        workers[i] = (struct worker){context, next_random(&state), i, NULL};
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, capture_often, &workers[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], NULL);
+        ck_assert_msg(!workers[i].wrong, "thread %d: %s", i, workers[i].wrong);
+    }
+    OK(cuCtxSynchronize());
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {threads_with_streams_of_their_own_do_not_disturb_each_other,
-                                  a_context_may_end_under_a_thread_that_uses_it, NULL};
+                                  a_context_may_end_under_a_thread_that_uses_it,
+                                  threads_capture_side_by_side, NULL};
 
     return run_tests("threads", tests);
 }
