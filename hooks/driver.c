@@ -42,25 +42,23 @@ CUresult cuMemFree_v2(CUdeviceptr address)
     return (CUresult)sc_engine_free(address);
 }
 
-static CUresult freed(const sc_real *real, CUdeviceptr address, CUresult result)
+static const sc_real *frees(CUdeviceptr address)
 {
-    if (result == CUDA_SUCCESS && sc_real_is_watched(real))
-        sc_engine_freed_elsewhere(address);
-    return result;
+    const sc_real *real = sc_real_find();
+
+    if (sc_real_is_watched(real))
+        sc_engine_frees_elsewhere(address);
+    return real;
 }
 
 CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream)
 {
-    const sc_real *real = sc_real_find();
-
-    return freed(real, address, real->cuMemFreeAsync(address, stream));
+    return frees(address)->cuMemFreeAsync(address, stream);
 }
 
 CUresult cuMemFreeAsync_ptsz(CUdeviceptr address, CUstream stream)
 {
-    const sc_real *real = sc_real_find();
-
-    return freed(real, address, real->cuMemFreeAsync_ptsz(address, stream));
+    return frees(address)->cuMemFreeAsync_ptsz(address, stream);
 }
 
 /* Waits. */

@@ -11,7 +11,7 @@ static const uint64_t SECOND = 1000000000;
 
 typedef struct owner {
     sc_context context;
-    sc_device *device;
+    sc_device *device; /* NULL: has not allocated */
 } owner;
 
 static _Atomic(sc_device *) devices[SC_DEVICE_MOST];
@@ -184,14 +184,19 @@ static bool remember(sc_context context, sc_device *device)
     sc_lock(&table_lock);
     owner *found = find_owner(context);
 
-    if (found)
+    if (found && device)
         found->device = device;
-    else if (owner_count < SC_CONTEXT_MOST)
+    else if (!found && owner_count < SC_CONTEXT_MOST)
         owners[owner_count++] = (owner){context, device};
     else
-        is_held = false;
+        is_held = found != NULL;
     sc_unlock(&table_lock);
     return is_held;
+}
+
+bool sc_device_peer(sc_context context)
+{
+    return remember(context, NULL);
 }
 
 /* This thread's place for what it knows of a context; emptied when a context has ended since. */

@@ -42,7 +42,11 @@ sc_device *sc_device_next(const sc_device *device);
 /* The context is about to end: its device's cache forgets what dies with it. */
 void sc_device_context_ends(sc_context context);
 
-/* Contexts that have allocated, at most `most` of them, into `contexts`. */
+/* The context may reach the memory of others, whether it allocates or not. False: there are too
+ * many to remember. Needs no process that is on: programs do this first. */
+bool sc_device_peer(sc_context context);
+
+/* Contexts that have allocated or may reach others' memory, at most `most` of them. */
 unsigned sc_device_contexts(sc_context *contexts, unsigned most);
 
 /* Every device there is, and those to come, are OFF for `reason`; the first reason counts. */

@@ -61,14 +61,14 @@ static void leave_again(visit one)
     sc_thread_self.is_inside = one.was_inside;
 }
 
-/* The first allocation starts the cache. */
+/* The first allocation outside a capture starts the cache. */
 static void start_if_idle(void)
 {
     sc_process *process = &sc_process_self;
     int saved_errno = errno;
 
     if (atomic_load_explicit(&process->stage, memory_order_relaxed) != SC_STAGE_IDLE ||
-        sc_thread_self.is_inside)
+        sc_thread_self.is_inside || sc_process_is_capturing())
         return;
     sc_thread_self.is_inside = true;
     sc_process_start();
@@ -251,7 +251,7 @@ void sc_engine_exported(sc_address inside)
     leave(saved_errno);
 }
 
-void sc_engine_freed_elsewhere(sc_address address)
+void sc_engine_frees_elsewhere(sc_address address)
 {
     int saved_errno;
 
@@ -267,7 +267,16 @@ void sc_engine_freed_elsewhere(sc_address address)
 
 void sc_engine_peer_enabled(void)
 {
+    sc_context context = 0;
+
+    if (sc_thread_self.is_inside)
+        return;
+    sc_thread_self.is_inside = true;
+    (void)sc_process_driver()->context_current(&context);
+    if (!sc_device_peer(context)) /* it could not be waited for */
+        atomic_store(&sc_process_self.is_passing, true);
     atomic_store_explicit(&sc_process_self.is_peered, true, memory_order_release);
+    sc_thread_self.is_inside = false;
 }
 
 bool sc_engine_make_room(void)

@@ -76,11 +76,14 @@ void sc_engine_waited(int result, sc_context context);
 
 /* Call before the driver's own call: forget what dies with the context. */
 void sc_engine_context_ends(sc_context context);
+/* Before, too: cuMemFreeAsync of what may be one of our blocks. From the driver's call on its
+ * address may be another thread's. A block whose free then fails is no longer ours. */
+void sc_engine_frees_elsewhere(sc_address address);
 /* Call after it succeeded. */
 void sc_engine_exported(
     sc_address inside); /* IPC, dma-buf, tokens: really freed when its time comes */
-void sc_engine_freed_elsewhere(sc_address address); /* cuMemFreeAsync of one of our blocks */
-void sc_engine_peer_enabled(void); /* parked frees wait for every context from now on */
+/* The current context reaches others' memory: parked frees wait for it, and for every other. */
+void sc_engine_peer_enabled(void);
 
 /* Another allocator's call just answered out of memory: gives back everything idle on the current
  * device; true when something was, and one retry makes sense. */

@@ -151,7 +151,8 @@ int sc_serve_alloc(sc_address *address, size_t bytes, const void *caller)
 {
     uint64_t began = sc_thread_self.hits % SAMPLE == 0 ? sc_clock_ns() : 0;
     asking one = {.asked = {.bytes = bytes, .is_passing = is_passing()}};
-    sc_device *device = sc_device_current(&one.asked.context);
+    sc_device *device = sc_process_is_capturing() ? sc_device_current_known(&one.asked.context)
+                                                  : sc_device_current(&one.asked.context);
     bool wants_room = false;
 
     if (!device)

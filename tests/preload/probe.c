@@ -126,10 +126,12 @@ void sc_engine_exported(sc_address inside)
     state.last_exported = inside;
 }
 
-void sc_engine_freed_elsewhere(sc_address address)
+void sc_engine_frees_elsewhere(sc_address address)
 {
-    state.freed_elsewhere++;
+    state.frees_elsewhere++;
     state.last_freed = address;
+    if (state.on_free_elsewhere != NULL)
+        state.on_free_elsewhere();
 }
 
 void sc_engine_peer_enabled(void)

@@ -27,7 +27,8 @@ typedef struct probe {
     uintptr_t last_context;
     unsigned exported;
     uint64_t last_exported;
-    unsigned freed_elsewhere;
+    unsigned frees_elsewhere;
+    void (*on_free_elsewhere)(void);
     uint64_t last_freed;
     unsigned peers;
     unsigned rooms;

@@ -227,14 +227,28 @@ static void waits_report_their_result(void)
     CHECK(cuCtxSynchronize() == SUCCESS && seen->last_waited == 0, "0 is the current one");
 }
 
-static void async_frees_and_peers_are_told_after_they_succeed(void)
+static unsigned async_frees_made;
+
+static void note_async_frees(void)
 {
-    CHECK(cuMemFreeAsync(0x8000, STREAM) == SUCCESS && cuMemFreeAsync_ptsz(0x8100, 0) == SUCCESS &&
-              seen->freed_elsewhere == 2 && seen->last_freed == 0x8100,
-          "stream-ordered frees");
+    async_frees_made += fake_calls("cuMemFreeAsync") + fake_calls("cuMemFreeAsync_ptsz");
+}
+
+static void async_frees_are_told_before_they_happen(void)
+{
+    seen->on_free_elsewhere = note_async_frees;
+    CHECK(cuMemFreeAsync(0x8000, STREAM) == SUCCESS && seen->frees_elsewhere == 1 &&
+              seen->last_freed == 0x8000 && async_frees_made == 0,
+          "from the driver's call on the address may be anybody's");
+    CHECK(cuMemFreeAsync_ptsz(0x8100, 0) == SUCCESS && seen->frees_elsewhere == 2 &&
+              seen->last_freed == 0x8100 && async_frees_made == 1,
+          "so it is for per-thread default streams");
     fake_answer("cuMemFreeAsync", INVALID_VALUE);
-    CHECK(cuMemFreeAsync(0x8200, STREAM) == INVALID_VALUE && seen->freed_elsewhere == 2,
-          "a free that failed freed nothing");
+    CHECK(cuMemFreeAsync(0x8200, STREAM) == INVALID_VALUE, "an error is passed on");
+}
+
+static void peers_are_told_after_they_succeed(void)
+{
     CHECK(cuCtxEnablePeerAccess(FAKE_CONTEXT, 0) == SUCCESS && seen->peers == 1, "peer access");
     fake_answer("cuCtxEnablePeerAccess", PEER_ALREADY);
     CHECK(cuCtxEnablePeerAccess(FAKE_CONTEXT, 0) == PEER_ALREADY && seen->peers == 2,
@@ -293,7 +307,8 @@ int main(void)
     only_the_last_release_ends_the_primary_context();
     exported_memory_is_named();
     waits_report_their_result();
-    async_frees_and_peers_are_told_after_they_succeed();
+    async_frees_are_told_before_they_happen();
+    peers_are_told_after_they_succeed();
     other_allocators_get_one_retry();
     more_captures_than_slots_pass_through_for_good();
     return check_failures != 0;

@@ -58,7 +58,7 @@ static void come_back(int number)
 {
     (void)number;
     handled++;
-    sc_engine_freed_elsewhere(0x1000);
+    sc_engine_frees_elsewhere(0x1000);
     sc_engine_context_ends(0x1000);
     sc_engine_result(700);
 }
@@ -73,7 +73,7 @@ START_TEST(a_signal_handler_never_waits_for_the_thread_it_interrupted)
     ck_assert_int_eq(setitimer(ITIMER_REAL, &often, NULL), 0);
     while (handled < HANDLED) {
         for (int i = 0; i < 100; i++) {
-            sc_engine_freed_elsewhere(0x2000);
+            sc_engine_frees_elsewhere(0x2000);
             sc_engine_context_ends(0x2000);
             sc_engine_bypassed("an allocation went another way");
         }

@@ -226,7 +226,7 @@ static int child_of_a_fork(sc_address parents)
     sc_engine_bypassed("in a child");
     sc_engine_result(700);
     sc_engine_exported(block);
-    sc_engine_freed_elsewhere(block);
+    sc_engine_frees_elsewhere(block);
     sc_engine_context_ends(fake_primary(0));
     sc_engine_finish();
     return 0;

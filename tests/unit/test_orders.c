@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Two threads in one given order: what one does in the middle of the other's driver call. */
+ * Things in one given order: what a thread does in the middle of another's driver call, what comes
+ * before anything else, what comes during a capture. */
 #include "engine/device.h"
 #include "engine/thread.h"
 #include "support/room.h"
@@ -99,6 +100,88 @@ START_TEST(so_it_is_for_other_allocators)
 }
 END_TEST
 
+/* Peer access comes first in a program, and what reaches others' memory may never allocate. */
+START_TEST(a_parked_free_waits_for_a_context_that_only_reaches_it)
+{
+    sc_context reader = fake_primary(1);
+
+    fake_set_current(reader);
+    sc_engine_peer_enabled();
+    fake_set_current(fake_primary(0));
+    room_fix(sizes, SIZES);
+    sc_address block = room_alloc(sizes[0]);
+
+    fake_forget_counts();
+    room_free(block);
+    ck_assert_uint_eq(fake_count(FAKE_CONTEXT_WAIT), 2);
+    ck_assert_uint_eq(fake_last_waited(), reader);
+    ck_assert_uint_eq(fake_get_current(), fake_primary(0));
+    sc_engine_context_ends(reader);
+    fake_end_context(reader);
+    fake_forget_counts();
+    room_free(room_alloc(sizes[0]));
+    ck_assert_uint_eq(fake_count(FAKE_CONTEXT_WAIT), 1);
+    ck_assert_uint_eq(fake_count(FAKE_MEM_FREE), 0);
+}
+END_TEST
+
+START_TEST(a_peer_that_allocates_later_is_cached_too)
+{
+    fake_set_current(fake_primary(1));
+    sc_engine_peer_enabled();
+    room_fix(sizes, SIZES);
+    ck_assert_ptr_nonnull(sc_device_by_ordinal(1));
+}
+END_TEST
+
+START_TEST(what_another_thread_gets_of_a_block_freed_elsewhere_is_no_other_door)
+{
+    sc_address block = room_alloc(MIB);
+
+    sc_engine_frees_elsewhere(block);
+    ck_assert_int_eq(fake_driver.mem_free(block), SC_CUDA_SUCCESS);
+    ck_assert_uint_eq(room_alloc(MIB), block);
+    char *said = room_stderr();
+
+    ck_assert_str_eq(said, "");
+    free(said);
+}
+END_TEST
+
+START_TEST(a_free_elsewhere_that_fails_leaves_the_block_to_the_driver)
+{
+    room_fix(sizes, SIZES);
+    sc_address block = room_alloc(sizes[0]);
+
+    sc_engine_frees_elsewhere(block);
+    room_free(block);
+    ck_assert(!fake_is_live(block));
+}
+END_TEST
+
+/* Nothing is asked of the driver and no file is opened while a capture may forbid it. */
+START_TEST(nothing_starts_during_a_capture)
+{
+    sc_engine_capture_begin();
+    fake_forget_counts();
+    sc_address block = room_alloc(MIB);
+
+    ck_assert_uint_eq(fake_calls(), 1);
+    ck_assert(!room_has_file("log"));
+    sc_engine_capture_end();
+    room_free(block);
+    room_free(room_alloc(MIB));
+    ck_assert(room_has_file("log"));
+    sc_engine_capture_begin();
+    fake_set_current(fake_primary(1));
+    fake_forget_counts();
+    block = room_alloc(MIB);
+    ck_assert_uint_eq(fake_calls(), 2); /* which context it is, and the allocation */
+    sc_engine_capture_end();
+    room_free(block);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("orders");
@@ -109,6 +192,11 @@ int main(void)
     tcase_add_checked_fixture(tcase, open_room, room_close);
     tcase_add_test(tcase, what_another_thread_gives_back_is_waited_for);
     tcase_add_test(tcase, so_it_is_for_other_allocators);
+    tcase_add_test(tcase, a_parked_free_waits_for_a_context_that_only_reaches_it);
+    tcase_add_test(tcase, a_peer_that_allocates_later_is_cached_too);
+    tcase_add_test(tcase, what_another_thread_gets_of_a_block_freed_elsewhere_is_no_other_door);
+    tcase_add_test(tcase, a_free_elsewhere_that_fails_leaves_the_block_to_the_driver);
+    tcase_add_test(tcase, nothing_starts_during_a_capture);
     suite_add_tcase(suite, tcase);
     srunner_run_all(runner, CK_NORMAL);
     int failed = srunner_ntests_failed(runner);

@@ -413,7 +413,7 @@ START_TEST(memory_freed_by_another_door_is_forgotten)
     sc_address block = room_alloc(sizes[0]);
 
     ck_assert_int_eq(fake_driver.mem_free(block), SC_CUDA_SUCCESS);
-    sc_engine_freed_elsewhere(block);
+    sc_engine_frees_elsewhere(block);
     ck_assert_int_eq(sc_engine_free(block), SC_CUDA_INVALID_VALUE);
 }
 END_TEST
