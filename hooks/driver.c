@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * driver.c - hooks on memory, waits and exports.
+ * driver.c - hooks on memory and exports.
  *
  * Each makes the program's call, or lets the engine make it, and answers with the driver's own
  * number. While the engine itself is calling, or there is none, a hook is the real function. */
@@ -59,58 +59,6 @@ CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream)
 CUresult cuMemFreeAsync_ptsz(CUdeviceptr address, CUstream stream)
 {
     return frees(address)->cuMemFreeAsync_ptsz(address, stream);
-}
-
-/* Waits. */
-
-static CUresult waited(const sc_real *real, CUresult result)
-{
-    if (sc_real_is_watched(real))
-        sc_engine_result((int)result);
-    return result;
-}
-
-/* For everything in the context, NULL being the current one. */
-static CUresult settled(const sc_real *real, CUresult result, CUcontext context)
-{
-    if (sc_real_is_watched(real))
-        sc_engine_waited((int)result, (sc_context)context);
-    return result;
-}
-
-CUresult cuCtxSynchronize(void)
-{
-    const sc_real *real = sc_real_find();
-
-    return settled(real, real->cuCtxSynchronize(), NULL);
-}
-
-CUresult cuCtxSynchronize_v2(CUcontext context)
-{
-    const sc_real *real = sc_real_find();
-
-    return settled(real, real->cuCtxSynchronize_v2(context), context);
-}
-
-CUresult cuStreamSynchronize(CUstream stream)
-{
-    const sc_real *real = sc_real_find();
-
-    return waited(real, real->cuStreamSynchronize(stream));
-}
-
-CUresult cuStreamSynchronize_ptsz(CUstream stream)
-{
-    const sc_real *real = sc_real_find();
-
-    return waited(real, real->cuStreamSynchronize_ptsz(stream));
-}
-
-CUresult cuEventSynchronize(CUevent event)
-{
-    const sc_real *real = sc_real_find();
-
-    return waited(real, real->cuEventSynchronize(event));
 }
 
 /* Exports. */

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { STREAM_PLAIN, STREAM_LEGACY, STREAM_THREAD };
+enum { STREAM_PLAIN, STREAM_LEGACY, STREAM_THREAD, STREAM_DEFAULT };
 
 typedef struct row {
     const char *name;
@@ -244,7 +244,7 @@ void *sc_real_hook_of_resolved(const sc_real *real, const char *symbol, const vo
 
     for (size_t i = 0; hook == NULL && i < ROW_COUNT; i++) {
         const row *at = &rows[i];
-        const cuuint64_t flags = at->stream == STREAM_THREAD
+        const cuuint64_t flags = at->stream >= STREAM_THREAD
                                      ? CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM
                                      : CU_GET_PROC_ADDRESS_LEGACY_STREAM;
 

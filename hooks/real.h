@@ -31,6 +31,11 @@
 #undef cuMemFree
 #undef cuMemGetAddressRange
 #undef cuMemGetInfo
+#undef cuMemcpy2D
+#undef cuMemcpy2DUnaligned
+#undef cuMemcpy3D
+#undef cuMemcpyDtoH
+#undef cuMemcpyHtoD
 #undef cuStreamBeginCapture
 #undef cuStreamDestroy
 
@@ -46,6 +51,7 @@ typedef PFN_cuDevicePrimaryCtxRelease_v11000 PFN_cuDevicePrimaryCtxRelease_v7000
 #define SC_TYPE_PLAIN(base, version)   PFN_##base##_v##version
 #define SC_TYPE_LEGACY(base, version)  PFN_##base##_v##version
 #define SC_TYPE_THREAD(base, version)  PFN_##base##_v##version##_ptsz
+#define SC_TYPE_DEFAULT(base, version) PFN_##base##_v##version##_ptds
 #define SC_TYPE(base, version, stream) SC_TYPE_##stream(base, version)
 
 typedef struct sc_real {

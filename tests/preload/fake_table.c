@@ -23,9 +23,10 @@
 EXTRAS
 #include "hooks.def"
 
-#define IS_PLAIN  0, 0
-#define IS_LEGACY 0, 1
-#define IS_THREAD 1, 1
+#define IS_PLAIN   0, 0
+#define IS_LEGACY  0, 1
+#define IS_THREAD  1, 1
+#define IS_DEFAULT 1, 1
 
 #define HOOK(name, base, version, stream)                                                          \
     {#name, #base, version, IS_##stream, (void *)(uintptr_t)name},

@@ -30,6 +30,10 @@ peer_type cuCtxEnablePeerAccess;
 nothing_type cuMemAllocAsync, cuMemAllocAsync_ptsz, cuMemAllocFromPoolAsync;
 nothing_type cuMemAllocFromPoolAsync_ptsz, cuMemCreate, cuMemAllocManaged, cuMemAllocPitch_v2;
 nothing_type cuArrayCreate_v2, cuArray3DCreate_v2, cuMipmappedArrayCreate;
+nothing_type cuStreamQuery, cuStreamQuery_ptsz, cuEventQuery, cuMemcpy, cuMemcpy_ptds;
+nothing_type cuMemcpyHtoD_v2, cuMemcpyHtoD_v2_ptds, cuMemcpyDtoH_v2, cuMemcpyDtoH_v2_ptds;
+nothing_type cuMemcpy2D_v2, cuMemcpy2D_v2_ptds, cuMemcpy2DUnaligned_v2;
+nothing_type cuMemcpy2DUnaligned_v2_ptds, cuMemcpy3D_v2, cuMemcpy3D_v2_ptds;
 fake_calls_type fake_calls;
 fake_answer_type fake_answer;
 fake_capture_type fake_capture;
@@ -227,6 +231,41 @@ static void waits_report_their_result(void)
     CHECK(cuCtxSynchronize() == SUCCESS && seen->last_waited == 0, "0 is the current one");
 }
 
+static void copies_that_wait_and_questions_report_too(void)
+{
+    static const struct {
+        const char *name;
+        nothing_type *call;
+    } calls[] = {
+        {"cuStreamQuery", cuStreamQuery},
+        {"cuStreamQuery_ptsz", cuStreamQuery_ptsz},
+        {"cuEventQuery", cuEventQuery},
+        {"cuMemcpy", cuMemcpy},
+        {"cuMemcpy_ptds", cuMemcpy_ptds},
+        {"cuMemcpyHtoD_v2", cuMemcpyHtoD_v2},
+        {"cuMemcpyHtoD_v2_ptds", cuMemcpyHtoD_v2_ptds},
+        {"cuMemcpyDtoH_v2", cuMemcpyDtoH_v2},
+        {"cuMemcpyDtoH_v2_ptds", cuMemcpyDtoH_v2_ptds},
+        {"cuMemcpy2D_v2", cuMemcpy2D_v2},
+        {"cuMemcpy2D_v2_ptds", cuMemcpy2D_v2_ptds},
+        {"cuMemcpy2DUnaligned_v2", cuMemcpy2DUnaligned_v2},
+        {"cuMemcpy2DUnaligned_v2_ptds", cuMemcpy2DUnaligned_v2_ptds},
+        {"cuMemcpy3D_v2", cuMemcpy3D_v2},
+        {"cuMemcpy3D_v2_ptds", cuMemcpy3D_v2_ptds},
+    };
+
+    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+        const unsigned before = seen->results;
+
+        CHECK(calls[i].call() == SUCCESS && fake_calls(calls[i].name) == 1, calls[i].name);
+        fake_answer(calls[i].name, ILLEGAL_ADDRESS);
+        CHECK(calls[i].call() == ILLEGAL_ADDRESS && seen->last_result == ILLEGAL_ADDRESS &&
+                  seen->results == before + 2,
+              calls[i].name);
+        seen->last_result = SUCCESS;
+    }
+}
+
 static unsigned async_frees_made;
 
 static void note_async_frees(void)
@@ -307,6 +346,7 @@ int main(void)
     only_the_last_release_ends_the_primary_context();
     exported_memory_is_named();
     waits_report_their_result();
+    copies_that_wait_and_questions_report_too();
     async_frees_are_told_before_they_happen();
     peers_are_told_after_they_succeed();
     other_allocators_get_one_retry();
