@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEVICES = 2, BLOCKS = 4096, CONTEXTS = 64, DEPTH = 8, INVALID_CONTEXT = 201 };
+enum { DEVICES = 2, BLOCKS = 4096, CONTEXTS = 512, DEPTH = 8, INVALID_CONTEXT = 201 };
 
 typedef struct block {
     sc_address address;
@@ -328,6 +328,13 @@ void fake_end_context(sc_context context)
         if (fake.blocks[i].is_live && fake.blocks[i].context == context)
             kill_block(&fake.blocks[i]);
     fake.contexts[context - 1].is_alive = false;
+    give();
+}
+
+void fake_revive_context(sc_context context, int device)
+{
+    take();
+    fake.contexts[context - 1] = (context_record){.device = device, .is_alive = true};
     give();
 }
 

@@ -36,6 +36,8 @@ sc_context fake_new_context(int device);
 void fake_set_current(sc_context context); /* 0: none */
 sc_context fake_get_current(void);
 void fake_end_context(sc_context context); /* its memory goes with it */
+/* The handle of one that has ended is a new context's, on `device`. */
+void fake_revive_context(sc_context context, int device);
 
 /* The n-th call from now fails with `result`; 0: none does. */
 void fake_fail_at(unsigned n, int result);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * What a program gets from the engine, call by call, and what the driver sees of it. */
+#include "engine/device.h"
+#include "shapecache/shapecache.h"
 #include "support/room.h"
 #include <check.h>
 #include <errno.h>
@@ -396,6 +398,38 @@ START_TEST(what_dies_with_its_context_is_never_handed_out_again)
 }
 END_TEST
 
+START_TEST(a_handle_that_comes_back_is_a_context_of_the_device_it_is_on_now)
+{
+    room_fix(sizes, SIZES);
+    sc_engine_context_ends(fake_primary(0));
+    fake_end_context(fake_primary(0));
+    fake_revive_context(fake_primary(0), 1);
+    fake_set_current(fake_primary(0));
+    ck_assert_int_eq(sc_engine_step(1), SHAPECACHE_EOFF);
+    room_free(room_alloc(sizes[0]));
+    ck_assert_int_eq(sc_engine_step(1), SHAPECACHE_OK);
+}
+END_TEST
+
+START_TEST(a_context_more_than_can_be_told_apart_is_not_cached)
+{
+    enum { TIMES = 6 };
+
+    for (int i = 0; i < SC_CONTEXT_MOST; i++) {
+        fake_set_current(fake_new_context(0));
+        room_free(room_alloc(MIB));
+    }
+    fake_set_current(fake_new_context(0));
+    fake_forget_counts();
+    for (int i = 0; i < TIMES; i++) {
+        room_free(room_alloc(MIB));
+        ck_assert_int_eq(sc_engine_step(0), SHAPECACHE_OK);
+    }
+    ck_assert_uint_eq(fake_count(FAKE_MEM_ALLOC), TIMES);
+    ck_assert_uint_eq(fake_count(FAKE_MEM_FREE), TIMES);
+}
+END_TEST
+
 START_TEST(exported_memory_is_really_freed)
 {
     room_fix(sizes, SIZES);
@@ -476,8 +510,14 @@ START_TEST(a_note_is_consumed_by_the_next_allocation_alone)
 }
 END_TEST
 
+static void spoil_errno(void)
+{
+    errno = EBADF;
+}
+
 START_TEST(errno_is_left_alone)
 {
+    fake_on_wait(spoil_errno);
     errno = 12345;
     room_fix(sizes, SIZES);
     room_free(room_alloc(7 * MIB));
@@ -510,6 +550,8 @@ static void add(TCase *tcase)
     tcase_add_test(tcase, during_a_capture_everything_goes_to_the_driver_and_nothing_waits);
     tcase_add_test(tcase, an_out_of_memory_during_a_capture_frees_nothing);
     tcase_add_test(tcase, what_dies_with_its_context_is_never_handed_out_again);
+    tcase_add_test(tcase, a_handle_that_comes_back_is_a_context_of_the_device_it_is_on_now);
+    tcase_add_test(tcase, a_context_more_than_can_be_told_apart_is_not_cached);
     tcase_add_test(tcase, exported_memory_is_really_freed);
     tcase_add_test(tcase, memory_freed_by_another_door_is_forgotten);
     tcase_add_test(tcase, a_block_is_found_from_a_thread_on_another_device);
