@@ -45,6 +45,11 @@ static int choice_index(const char *choices, const char *value)
     }
 }
 
+static bool is_inside(const sc_option_row *row, uint64_t value)
+{
+    return value >= row->least && (row->most == 0 || value <= row->most);
+}
+
 static bool parse_bool(const char *value, bool *out)
 {
     static const char words[][6] = {"0", "off", "false", "no", "1", "on", "true", "yes"};
@@ -71,6 +76,35 @@ static bool parse_choice(const sc_option_row *row, const char *value, unsigned *
     return true;
 }
 
+/* Where the number of a choice begins; SIZE_MAX: it has none. */
+static size_t number_at(const char *choice)
+{
+    size_t length = strcspn(choice, " ");
+
+    return length && choice[length - 1] == 'N' ? length - 1 : SIZE_MAX;
+}
+
+static bool parse_choice_n(const sc_option_row *row, const char *value, sc_choice_n *out)
+{
+    const char *choice = row->choices;
+
+    for (unsigned index = 0; choice; index++) {
+        size_t at = number_at(choice);
+        sc_choice_n found = {.choice = index};
+
+        if (at == SIZE_MAX
+                ? is_choice(choice, value)
+                : !strncmp(choice, value, at) && sc_parse_u64(value + at, &found.number) &&
+                      is_inside(row, found.number)) {
+            *out = found;
+            return true;
+        }
+        choice = strchr(choice, ' ');
+        choice += choice != NULL;
+    }
+    return false;
+}
+
 /* A whole number and `unit`, which may be left out where nothing else is meant. */
 static bool parse_with_unit(const char *value, char unit, bool is_unit_needed, uint64_t *out)
 {
@@ -86,11 +120,6 @@ static bool parse_with_unit(const char *value, char unit, bool is_unit_needed, u
     return sc_parse_u64(digits, out);
 }
 
-static bool is_inside(const sc_option_row *row, uint64_t value)
-{
-    return value >= row->least && (row->most == 0 || value <= row->most);
-}
-
 /* False: not usable, and the field is as before. */
 static bool parse_value(sc_options *options, int index, const char *value)
 {
@@ -101,6 +130,8 @@ static bool parse_value(sc_options *options, int index, const char *value)
     switch (row->kind) {
     case SC_KIND_CHOICE:
         return parse_choice(row, value, field);
+    case SC_KIND_CHOICE_N:
+        return parse_choice_n(row, value, field);
     case SC_KIND_BOOL:
         return parse_bool(value, field);
     case SC_KIND_COUNT:
@@ -154,11 +185,16 @@ static void print_size(sc_text *text, uint64_t bytes)
     sc_text_string(text, units[unit]);
 }
 
-static void print_choice(sc_text *text, const char *choices, unsigned index)
+static void print_choice(sc_text *text, const char *choices, sc_choice_n value)
 {
-    for (; index && *choices; index--)
+    for (unsigned index = value.choice; index && *choices; index--)
         choices += strcspn(choices, " ") + 1; /* the index is that of a choice: a blank follows */
-    sc_text_bytes(text, choices, strcspn(choices, " "));
+    if (value.number && number_at(choices) != SIZE_MAX) {
+        sc_text_bytes(text, choices, number_at(choices));
+        sc_text_u64(text, value.number);
+    } else {
+        sc_text_bytes(text, choices, strcspn(choices, " "));
+    }
 }
 
 void sc_options_print(const sc_options *options, int index, char *out, size_t bytes)
@@ -169,7 +205,10 @@ void sc_options_print(const sc_options *options, int index, char *out, size_t by
 
     switch (row->kind) {
     case SC_KIND_CHOICE:
-        print_choice(&text, row->choices, *(const sc_kind_CHOICE *)field);
+        print_choice(&text, row->choices, (sc_choice_n){.choice = *(const sc_kind_CHOICE *)field});
+        break;
+    case SC_KIND_CHOICE_N:
+        print_choice(&text, row->choices, *(const sc_kind_CHOICE_N *)field);
         break;
     case SC_KIND_BOOL:
         sc_text_char(&text, *(const sc_kind_BOOL *)field ? '1' : '0');
@@ -231,6 +270,13 @@ static void describe(sc_text *text, const sc_option_row *row)
     switch (row->kind) {
     case SC_KIND_CHOICE:
         describe_choices(text, row->choices);
+        break;
+    case SC_KIND_CHOICE_N:
+        describe_choices(text, row->choices);
+        sc_text_string(text, " with N from ");
+        sc_text_u64(text, row->least);
+        sc_text_string(text, " to ");
+        sc_text_u64(text, row->most);
         break;
     case SC_KIND_BOOL:
         sc_text_string(text, "1, on, true, yes, 0, off, false or no");

@@ -19,6 +19,7 @@ enum { SC_OPTION_TEXT_BYTES = 1024 };
 
 typedef enum sc_option_kind {
     SC_KIND_CHOICE,
+    SC_KIND_CHOICE_N,
     SC_KIND_BOOL,
     SC_KIND_COUNT,
     SC_KIND_SIZE,
@@ -34,7 +35,14 @@ typedef struct sc_share {
     bool is_percent;
 } sc_share;
 
+/* One of several words, some of which come with a number. */
+typedef struct sc_choice_n {
+    unsigned choice;
+    uint64_t number; /* 0 where the word has none */
+} sc_choice_n;
+
 typedef unsigned sc_kind_CHOICE;
+typedef sc_choice_n sc_kind_CHOICE_N;
 typedef bool sc_kind_BOOL;
 typedef uint64_t sc_kind_COUNT;
 typedef uint64_t sc_kind_SIZE;
@@ -44,7 +52,7 @@ typedef uint64_t sc_kind_PERCENT;
 typedef char sc_kind_TEXT[SC_OPTION_TEXT_BYTES];
 
 enum { SC_MODE_ON, SC_MODE_OFF, SC_MODE_OBSERVE };
-enum { SC_STEP_AUTO, SC_STEP_API };
+enum { SC_STEP_AUTO, SC_STEP_API, SC_STEP_REQUESTS };
 enum { SC_LEVEL_SUMMARY, SC_LEVEL_STEP, SC_LEVEL_EVENT };
 enum { SC_STACKS_OFF, SC_STACKS_SITE };
 enum { SC_SUMMARY_OFF, SC_SUMMARY_LINE };

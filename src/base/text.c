@@ -212,6 +212,16 @@ static char lower(char c)
     return c;
 }
 
+size_t sc_text_fitting(const char *utf8, size_t length, size_t most)
+{
+    if (length <= most)
+        return length;
+    while (most > 0 &&
+           ((unsigned char)utf8[most] & 0xc0) == 0x80) /* not a character's first byte */
+        most--;
+    return most;
+}
+
 bool sc_text_same(const char *a, const char *b)
 {
     for (; lower(*a) == lower(*b); a++, b++)

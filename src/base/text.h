@@ -37,6 +37,9 @@ const char *sc_text_terminate(sc_text *text);
 bool sc_parse_u64(const char *string, uint64_t *out);
 bool sc_parse_size(const char *string, uint64_t *out); /* 12, 12B, 1.5GiB, 64KiB; 1024s */
 
+/* The length of as much of `utf8` as fits into `most` bytes, no character cut in two. */
+size_t sc_text_fitting(const char *utf8, size_t length, size_t most);
+
 /* Equal but for the case of ASCII letters. */
 bool sc_text_same(const char *a, const char *b);
 /* Insertions, deletions, replacements and swaps of neighbours between two names (their first 64

@@ -31,7 +31,7 @@ sc_cache *sc_cache_new(const sc_cache_rules *rules, const sc_cache_observer *obs
     cache->cap.overhead_percent = rules->overhead_percent;
     cache->cap.limit = rules->limit;
     cache->room = UINT64_MAX;
-    cache->is_inferring = rules->is_step_inferred;
+    cache->step_source = rules->step_source;
     sc_step_init(&cache->inference);
     sc_gate_init(&cache->gate, cache->rules.gate);
     if (cache->gate.phase != SC_PHASE_WARMUP)
@@ -68,7 +68,7 @@ uint32_t sc_buffer_shape(const sc_buffer *buffer)
     return buffer->shape->id;
 }
 
-static void end_step(sc_cache *cache, bool is_inferred)
+static void end_step(sc_cache *cache)
 {
     uint64_t live = sc_mapped_total(cache->granted);
     uint64_t held = sc_state_mapped(cache);
@@ -76,7 +76,7 @@ static void end_step(sc_cache *cache, bool is_inferred)
     sc_gate_step verdict_on = {cache->tally.requests, cache->tally.evicted, cache->shapes.recent};
 
     if (cache->observer.step) {
-        sc_step_row row = {cache->step, from, cache->tally, live, held - live, is_inferred};
+        sc_step_row row = {cache->step, from, cache->tally, live, held - live, cache->step_source};
 
         cache->observer.step(cache->observer.self, &row);
     }
@@ -93,8 +93,23 @@ static void end_step(sc_cache *cache, bool is_inferred)
 
 void sc_cache_step_end(sc_cache *cache)
 {
-    cache->is_inferring = false;
-    end_step(cache, false);
+    if (cache->step_source == SC_STEPS_COUNTED)
+        return;
+    cache->step_source = SC_STEPS_NAMED;
+    end_step(cache);
+}
+
+/* Whether a step ended just before the request that arrives. */
+static bool has_ended(sc_cache *cache, uint64_t bytes)
+{
+    switch (cache->step_source) {
+    case SC_STEPS_INFERRED:
+        return sc_step_request(&cache->inference, cache->live_bytes, bytes);
+    case SC_STEPS_COUNTED:
+        return cache->tally.requests == cache->rules.step_requests;
+    default:
+        return false;
+    }
 }
 
 static void forget_surplus(sc_cache *cache, const sc_shape *keep)
@@ -187,8 +202,8 @@ sc_answer sc_cache_request(sc_cache *cache, sc_request request, sc_buffer **buff
     sc_shape *shape;
     bool is_eligible;
 
-    if (cache->is_inferring && sc_step_request(&cache->inference, cache->live_bytes, request.bytes))
-        end_step(cache, true);
+    if (has_ended(cache, request.bytes))
+        end_step(cache);
     cache->tally.requests++;
     shape = recognize(cache, &request);
     is_eligible = sc_state_is_serving(cache) && !request.is_passing;

@@ -39,6 +39,7 @@
 #define SC_CACHE_CACHE_H
 
 #include "base/driver.h"
+#include "base/hint.h"
 #include "cache/gate.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,10 +48,18 @@
 typedef struct sc_cache sc_cache;
 typedef struct sc_buffer sc_buffer;
 
+/* What ends steps. */
+typedef enum sc_step_source {
+    SC_STEPS_NAMED,    /* sc_cache_step_end() */
+    SC_STEPS_INFERRED, /* what arrives, see step.h; until the first sc_cache_step_end() */
+    SC_STEPS_COUNTED,  /* every step_requests requests, and nothing else */
+} sc_step_source;
+
 typedef struct sc_cache_rules {
     sc_gate_rules gate;
-    bool is_observing;     /* the gate runs, nothing is ever parked or served */
-    bool is_step_inferred; /* false: only sc_cache_step_end() ends steps */
+    bool is_observing; /* the gate runs, nothing is ever parked or served */
+    sc_step_source step_source;
+    uint64_t step_requests; /* at least 1 */
     uint64_t overhead_percent;
     uint64_t limit;    /* bytes */
     uint64_t max_age;  /* steps */
@@ -94,6 +103,7 @@ typedef struct sc_shape_row {
     uint64_t first_step, last_step;
     uint64_t miss_ns;     /* driver time of its allocations */
     uint64_t allocations; /* driver allocations that miss_ns covers */
+    const sc_hint *hint;  /* NULL: the program said nothing */
 } sc_shape_row;
 
 typedef struct sc_phase_change {
@@ -109,8 +119,8 @@ typedef struct sc_step_row {
     uint64_t step;  /* boundaries before this one: the first step is 0 */
     sc_phase phase; /* at its end, before any change the end itself brings */
     sc_tally tally;
-    uint64_t live, idle; /* mapped bytes at its end */
-    bool is_inferred;
+    uint64_t live, idle;   /* mapped bytes at its end */
+    sc_step_source source; /* of its end */
 } sc_step_row;
 
 /* Called under the device's lock while a call below runs (without a gate sc_cache_new() reports the
@@ -208,6 +218,10 @@ void sc_cache_export(sc_cache *cache,
                      sc_address address); /* will really be freed when its time comes */
 void sc_cache_forget(sc_cache *cache, sc_address address);         /* freed by another door */
 void sc_cache_forget_context(sc_cache *cache, sc_context context); /* its memory dies with it */
+
+/* What the block at exactly this address is for, by the program: its whole shape's. */
+typedef enum sc_hint_answer { SC_HINT_TAKEN, SC_HINT_UNKNOWN, SC_HINT_NO_MEMORY } sc_hint_answer;
+sc_hint_answer sc_cache_hint(sc_cache *cache, sc_address address, const sc_hint *hint);
 
 /* For the engine's log. */
 sc_tally *sc_cache_tally(sc_cache *cache); /* of the step that runs */

@@ -8,6 +8,15 @@ sc_tally *sc_cache_tally(sc_cache *cache)
     return &cache->tally;
 }
 
+sc_hint_answer sc_cache_hint(sc_cache *cache, sc_address address, const sc_hint *hint)
+{
+    const sc_buffer *buffer = sc_live_find(&cache->live, address);
+
+    if (!buffer || buffer->state != SC_STATE_LIVE)
+        return SC_HINT_UNKNOWN;
+    return sc_shape_hint(buffer->shape, hint) ? SC_HINT_TAKEN : SC_HINT_NO_MEMORY;
+}
+
 void sc_cache_read_totals(const sc_cache *cache, sc_cache_totals *totals)
 {
     uint64_t live = sc_mapped_total(cache->granted);

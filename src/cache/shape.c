@@ -20,8 +20,10 @@ void sc_shapes_init(sc_shapes *shapes, uint64_t max_known, uint64_t max_age, uin
 
 void sc_shapes_release(sc_shapes *shapes)
 {
-    for (sc_shape *shape = shapes->newest; shape; shape = shape->older)
+    for (sc_shape *shape = shapes->newest; shape; shape = shape->older) {
         free(shape->slots);
+        free(shape->hint);
+    }
     sc_map_release(&shapes->by_hash);
     sc_pool_release(&shapes->shape_pool);
     sc_pool_release(&shapes->buffer_pool);
@@ -132,10 +134,24 @@ void sc_shapes_forget(sc_shapes *shapes, sc_shape *shape)
         sc_pool_give(&shapes->buffer_pool, shape->slots[i]);
     shapes->slots -= shape->count;
     free(shape->slots);
+    free(shape->hint);
     sc_pool_give(&shapes->shape_pool, shape);
     shapes->known--;
     shapes->vacant--;
     shapes->forgotten++;
+}
+
+bool sc_shape_hint(sc_shape *shape, const sc_hint *hint)
+{
+    if (shape->hint && sc_hint_is_same(shape->hint, hint))
+        return true;
+    if (!shape->hint)
+        shape->hint = malloc(sizeof(*shape->hint));
+    if (!shape->hint)
+        return false;
+    *shape->hint = *hint;
+    shape->is_changed = true;
+    return true;
 }
 
 void sc_shapes_refresh(sc_shapes *shapes, sc_shape *shape, uint64_t step)

@@ -18,6 +18,7 @@
 #define SC_CACHE_SHAPE_H
 
 #include "base/driver.h"
+#include "base/hint.h"
 #include "base/map.h"
 #include "cache/bits.h"
 #include "cache/pool.h"
@@ -84,6 +85,7 @@ struct sc_shape {
     uint64_t ceded, ceded_step; /* see headroom.h */
     uint64_t first_step;
     uint64_t miss_ns, allocations;
+    sc_hint *hint; /* NULL: none; malloc'd */
 };
 
 typedef struct sc_shapes {
@@ -123,6 +125,9 @@ static inline void sc_shapes_use(sc_shapes *shapes, sc_shape *shape, uint64_t st
     if (shape->last_step != step)
         sc_shapes_refresh(shapes, shape, step);
 }
+
+/* Keeps a copy, unless it is what is known. False: out of memory. */
+bool sc_shape_hint(sc_shape *shape, const sc_hint *hint);
 
 /* The lowest-numbered empty slot, numbering a new one if there is none. NULL: out of memory. */
 sc_buffer *sc_shape_empty_slot(sc_shapes *shapes, sc_shape *shape);

@@ -30,7 +30,7 @@ void sc_state_spoil(sc_cache *cache, sc_buffer *buffer)
 void sc_state_note_free(sc_cache *cache, const sc_buffer *buffer)
 {
     cache->live_bytes -= buffer->shape->bytes;
-    if (cache->is_inferring)
+    if (cache->step_source == SC_STEPS_INFERRED)
         sc_step_free(&cache->inference, cache->live_bytes);
 }
 
@@ -100,6 +100,7 @@ void sc_state_shape_row(const sc_shape *shape, sc_shape_row *row)
         .last_step = shape->last_step,
         .miss_ns = shape->miss_ns,
         .allocations = shape->allocations,
+        .hint = shape->hint,
     };
 }
 

@@ -20,7 +20,7 @@
 struct sc_cache {
     sc_cache_rules rules;
     sc_gate gate;
-    bool is_inferring; /* step ends come from what arrives */
+    sc_step_source step_source;
     sc_step inference;
     sc_shapes shapes;
     sc_live live;

@@ -19,6 +19,7 @@ static void describe_values(sc_text *text, const sc_option_row *row)
 {
     switch (row->kind) {
     case SC_KIND_CHOICE:
+    case SC_KIND_CHOICE_N:
         for (const char *c = row->choices; *c; c++)
             sc_text_string(text, *c == ' ' ? ", " : (char[]){*c, '\0'});
         break;

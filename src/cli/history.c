@@ -16,6 +16,7 @@
     X(misses, MISSES)                                                                              \
     X(bypassed, BYPASSED)                                                                          \
     X(evicted, EVICTED)                                                                            \
+    X(expired, EXPIRED)                                                                            \
     X(driver_allocs, DRIVER_ALLOCS)                                                                \
     X(driver_frees, DRIVER_FREES)                                                                  \
     X(malloc_frees, MALLOC_FREES)                                                                  \
@@ -291,6 +292,24 @@ static sc_shape *shape_of(sc_device *device, uint64_t id)
     return shape;
 }
 
+/* "dims": [16, 512, 64]; more than there is room for are not ours, and none is kept. */
+static void read_dims(sc_hint *hint, const sc_line *line)
+{
+    const sc_json_value *list = &line->value[SC_F_DIMS];
+    sc_json json = sc_json_over(list->start, list->bytes);
+    sc_json_value value;
+
+    hint->count = 0;
+    (void)sc_json_enter(&json, SC_JSON_LIST);
+    while (sc_json_item(&json) && sc_json_take(&json, &value)) {
+        if (value.kind != SC_JSON_WHOLE || hint->count == SC_HINT_DIMS) {
+            hint->count = 0;
+            return;
+        }
+        hint->dims[hint->count++] = value.whole;
+    }
+}
+
 static void on_shape(sc_device *device, const sc_line *line)
 {
     sc_shape *shape = shape_of(device, sc_line_u64(line, SC_F_ID));
@@ -312,6 +331,11 @@ static void on_shape(sc_device *device, const sc_line *line)
     shape->last_step = sc_line_u64(line, SC_F_LAST_STEP);
     shape->miss_ns_avg = sc_line_u64(line, SC_F_MISS_NS_AVG);
     keep_text(&shape->site, sc_line_text(line, SC_F_SITE));
+    if (line->has[SC_F_LABEL])
+        sc_hint_label(&shape->hint, sc_line_text(line, SC_F_LABEL),
+                      strlen(sc_line_text(line, SC_F_LABEL)));
+    if (line->has[SC_F_DIMS])
+        read_dims(&shape->hint, line);
 }
 
 /* "out of memory: 512 MiB asked for at SITE; ..." */
@@ -328,6 +352,20 @@ static void on_oom(sc_history *history, sc_device *device, const sc_line *line)
              sc_line_u64(line, SC_F_RETRIED) ? "; what was idle went back and it was tried again"
                                              : "; nothing was idle that could go back",
              was_served ? "the program got its memory" : "the program got the error");
+    add_note(history, line, text);
+}
+
+/* Marks are as many as the program likes: half of the room is for what went wrong. */
+static void on_mark(sc_history *history, const sc_line *line)
+{
+    char text[1024];
+
+    if (history->mark_count == SC_NOTES_MOST / 2) {
+        history->notes_left_out++;
+        return;
+    }
+    history->mark_count++;
+    snprintf(text, sizeof text, "mark: %.1000s", sc_line_text(line, SC_F_NAME));
     add_note(history, line, text);
 }
 
@@ -379,6 +417,8 @@ static void add(sc_history *history, const sc_line *line)
         on_run(history, line);
     else if (line->event == SC_EV_WARN)
         add_note(history, line, sc_line_text(line, SC_F_TEXT));
+    else if (line->event == SC_EV_MARK)
+        on_mark(history, line);
     else if (device)
         add_of_device(history, device, line);
 }

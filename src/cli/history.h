@@ -9,6 +9,7 @@
 #ifndef SC_CLI_HISTORY_H
 #define SC_CLI_HISTORY_H
 
+#include "base/hint.h"
 #include "base/options.h"
 #include "cli/reader.h"
 #include <stdbool.h>
@@ -27,7 +28,7 @@ enum {
 typedef struct sc_sums {
     uint64_t rows; /* step rows summed */
     uint64_t dur_ns;
-    uint64_t requests, hits, misses, bypassed, evicted;
+    uint64_t requests, hits, misses, bypassed, evicted, expired;
     uint64_t driver_allocs, driver_frees, malloc_frees;
     uint64_t driver_ns, wait_ns, hit_ns, sampled;
     uint64_t live_peak, held_peak;
@@ -54,9 +55,10 @@ typedef struct sc_shape {
     uint64_t live, idle, high, bytes_high;
     uint64_t first_step, last_step, miss_ns_avg;
     char *site;
+    sc_hint hint;
 } sc_shape;
 
-/* An `oom` or `warn` record, as a sentence. */
+/* An `oom`, `warn` or `mark` record, as a sentence. */
 typedef struct sc_note {
     uint64_t step, t_ns;
     bool has_step;
@@ -93,6 +95,7 @@ typedef struct sc_history {
     unsigned device_count;
     sc_note notes[SC_NOTES_MOST];
     unsigned note_count;
+    unsigned mark_count; /* of those, at most half */
     uint64_t notes_left_out;
     bool is_cut; /* the last line is not whole */
 } sc_history;

@@ -23,6 +23,7 @@ static void sums(const sc_sums *sums)
     sc_emit_u64("misses", sums->misses);
     sc_emit_u64("bypassed", sums->bypassed);
     sc_emit_u64("evicted", sums->evicted);
+    sc_emit_u64("expired", sums->expired);
     sc_emit_u64("live_peak", sums->live_peak);
     sc_emit_u64("held_peak", sums->held_peak);
     sc_emit_u64("driver_allocs", sums->driver_allocs);
@@ -93,6 +94,18 @@ static void by_phase(const sc_device *device)
     sc_emit_end(']');
 }
 
+static void hint(const sc_hint *hint)
+{
+    if (hint->label[0])
+        sc_emit_text("label", hint->label);
+    if (!hint->count)
+        return;
+    sc_emit_open("dims", '[');
+    for (unsigned i = 0; i < hint->count; i++)
+        sc_emit_u64(NULL, hint->dims[i]);
+    sc_emit_end(']');
+}
+
 static void shapes(const sc_device *device, unsigned top)
 {
     sc_emit_u64("shapes", device->shapes_seen);
@@ -104,6 +117,7 @@ static void shapes(const sc_device *device, unsigned top)
         sc_emit_u64("id", shape->id);
         sc_emit_u64("bytes", shape->bytes);
         sc_emit_text("site", shape->site);
+        hint(&shape->hint);
         sc_emit_u64("requests", shape->requests);
         sc_emit_u64("hits", shape->hits);
         sc_emit_u64("misses", shape->misses);

@@ -177,8 +177,13 @@ static uint64_t evicted(const sc_lane *lane)
 
 static void explain_evicted(sc_text *text, const sc_lane *lane)
 {
-    (void)lane;
+    uint64_t expired = lane->device->all.expired;
+
     sc_text_string(text, "idle buffers that went back to make room");
+    if (expired) {
+        sc_text_string(text, "; ");
+        put_count(text, expired, " more were unused for too long");
+    }
 }
 
 static void explain_wait(sc_text *text, const sc_lane *lane)
@@ -276,6 +281,21 @@ static void tell_phases(const sc_lane *lane)
     }
 }
 
+/* "weights 16x512", or where it was asked for; the line has room for one of them. */
+static const char *what_or_where(char out[TEXT_BYTES], const sc_shape *shape)
+{
+    sc_text text = sc_text_over(out, TEXT_BYTES);
+    const sc_hint *hint = &shape->hint;
+
+    sc_text_string(&text, hint->label);
+    if (hint->label[0] && hint->count)
+        sc_text_char(&text, ' ');
+    sc_hint_dims(hint, &text);
+    if (!text.used)
+        sc_text_string(&text, shape->site ? shape->site : "");
+    return sc_text_terminate(&text);
+}
+
 static void tell_shapes(const sc_report *report, unsigned lane)
 {
     const sc_device *device = report->lanes[lane].device;
@@ -285,7 +305,7 @@ static void tell_shapes(const sc_report *report, unsigned lane)
                       .columns = 10,
                       .gap = 1};
     unsigned shown = device->shape_count < report->top ? device->shape_count : report->top;
-    char label[64], cell[64];
+    char label[64], cell[64], what[TEXT_BYTES];
 
     if (!shown)
         return;
@@ -308,7 +328,7 @@ static void tell_shapes(const sc_report *report, unsigned lane)
         snprintf(cell, sizeof cell, "%llu-%llu", (unsigned long long)shape->first_step,
                  (unsigned long long)shape->last_step);
         sc_table_cell(&table, cell);
-        sc_table_cell(&table, shape->site ? shape->site : "");
+        sc_table_cell(&table, what_or_where(what, shape));
     }
     sc_table_print(&table);
     if (device->shapes_left_out)

@@ -80,6 +80,9 @@ static uint64_t reserve(uint64_t total)
 
 static sc_cache_rules rules(uint64_t total)
 {
+    static const sc_step_source step_sources[] = {[SC_STEP_AUTO] = SC_STEPS_INFERRED,
+                                                  [SC_STEP_API] = SC_STEPS_NAMED,
+                                                  [SC_STEP_REQUESTS] = SC_STEPS_COUNTED};
     const sc_options *options = &sc_process_self.options;
     /* a device whose size is not known has no limit but its own */
     uint64_t limit =
@@ -91,7 +94,8 @@ static sc_cache_rules rules(uint64_t total)
                  .max_shapes = options->max_shapes,
                  .is_gated = options->gate},
         .is_observing = options->mode == SC_MODE_OBSERVE,
-        .is_step_inferred = options->step == SC_STEP_AUTO,
+        .step_source = step_sources[options->step.choice],
+        .step_requests = options->step.number,
         .overhead_percent = options->overhead,
         .limit = limit,
         .max_age = options->max_age,
@@ -122,13 +126,14 @@ static sc_device *new_device(int ordinal)
     device->ordinal = ordinal;
     (void)pthread_mutex_init(&device->lock, NULL);
     (void)pthread_cond_init(&device->is_back, NULL);
-    if (!sc_journal_init(&device->journal, ordinal)) {
-        delete_device(device);
-        return NULL;
-    }
     if (sc_process_driver()->mem_info(&free_bytes, &total) != SC_CUDA_SUCCESS)
         total = 0;
     sc_cache_rules made = rules(total);
+
+    if (!sc_journal_init(&device->journal, ordinal, made.step_source)) {
+        delete_device(device);
+        return NULL;
+    }
     sc_cache_observer observer = sc_journal_observer(&device->journal);
 
     device->cache = sc_cache_new(&made, &observer);

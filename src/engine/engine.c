@@ -291,39 +291,100 @@ bool sc_engine_make_room(void)
     return has_room;
 }
 
-static int end_step(int ordinal)
+/* The device that the program means, -1 being the current one. */
+static int find_device(int ordinal, sc_device **device)
 {
     sc_context context = 0;
-    sc_device *device;
 
     if (ordinal == -1) {
-        device = sc_device_current_known(&context);
+        *device = sc_device_current_known(&context);
         if (!context)
             return SHAPECACHE_EDEVICE;
     } else {
         if (ordinal < 0 || ordinal >= SC_DEVICE_MOST)
             return SHAPECACHE_EDEVICE;
-        device = sc_device_by_ordinal(ordinal);
+        *device = sc_device_by_ordinal(ordinal);
     }
-    if (!device)
-        return SHAPECACHE_EOFF;
-    sc_lock(&device->lock);
-    sc_cache_step_end(device->cache);
-    sc_unlock(&device->lock);
-    sc_serve_settle(device);
-    return SHAPECACHE_OK;
+    return *device ? SHAPECACHE_OK : SHAPECACHE_EOFF;
 }
 
-int sc_engine_step(int device)
+int sc_engine_step(int ordinal)
 {
+    sc_device *device;
     int saved_errno;
 
     if (!enter(&saved_errno))
         return SHAPECACHE_EOFF;
-    int status = end_step(device);
+    int status = find_device(ordinal, &device);
 
+    if (status == SHAPECACHE_OK) {
+        sc_lock(&device->lock);
+        sc_cache_step_end(device->cache);
+        sc_unlock(&device->lock);
+        sc_serve_settle(device);
+    }
     leave(saved_errno);
     return status;
+}
+
+int sc_engine_hint(sc_address address, const sc_hint *hint)
+{
+    static const int statuses[] = {[SC_HINT_TAKEN] = SHAPECACHE_OK,
+                                   [SC_HINT_UNKNOWN] = SHAPECACHE_EPOINTER,
+                                   [SC_HINT_NO_MEMORY] = SHAPECACHE_EMEMORY};
+    sc_hint_answer answer = SC_HINT_UNKNOWN;
+    int saved_errno;
+
+    if (!enter(&saved_errno))
+        return SHAPECACHE_EOFF;
+    for (sc_device *device = sc_device_next(NULL); device && answer == SC_HINT_UNKNOWN;
+         device = sc_device_next(device)) {
+        sc_lock(&device->lock);
+        answer = sc_cache_hint(device->cache, address, hint);
+        sc_unlock(&device->lock);
+    }
+    leave(saved_errno);
+    return statuses[answer];
+}
+
+sc_phase sc_engine_phase(int ordinal)
+{
+    sc_phase phase = SC_PHASE_OFF;
+    sc_device *device;
+    int saved_errno;
+
+    if (!enter(&saved_errno))
+        return phase;
+    if (find_device(ordinal, &device) == SHAPECACHE_OK) {
+        sc_cache_totals totals;
+
+        sc_lock(&device->lock);
+        sc_cache_read_totals(device->cache, &totals);
+        sc_unlock(&device->lock);
+        phase = totals.phase;
+    }
+    leave(saved_errno);
+    return phase;
+}
+
+int sc_engine_mark(const char *name)
+{
+    sc_context context;
+    int saved_errno;
+
+    if (!enter(&saved_errno))
+        return SHAPECACHE_EOFF;
+    sc_device *device = sc_device_current_known(&context);
+
+    if (device) {
+        sc_lock(&device->lock);
+        sc_journal_mark(&device->journal, name);
+        sc_unlock(&device->lock);
+    } else {
+        sc_logbook_mark(name);
+    }
+    leave(saved_errno);
+    return SHAPECACHE_OK;
 }
 
 static void warn_of_dropped(void)

@@ -18,6 +18,8 @@
 #define SC_ENGINE_ENGINE_H
 
 #include "base/driver.h"
+#include "base/hint.h"
+#include "cache/gate.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -89,8 +91,12 @@ void sc_engine_peer_enabled(void);
  * device; true when something was, and one retry makes sense. */
 bool sc_engine_make_room(void);
 
-/* shapecache_step(). -1: the current device. Returns a shapecache_status. */
+/* What the program says and asks, see shapecache.h. Device -1 is the current one. But for the
+ * phase, each returns a shapecache_status. */
 int sc_engine_step(int device);
+int sc_engine_hint(sc_address address, const sc_hint *hint);
+int sc_engine_mark(const char *name);
+sc_phase sc_engine_phase(int device);
 
 /* At the end of the process: last rows, totals, the summary on stderr. Frees nothing. Once. */
 void sc_engine_finish(void);

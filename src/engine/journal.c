@@ -92,6 +92,8 @@ static void notice(sc_journal *journal, const sc_phase_change *change)
 
 static void on_phase(void *self, const sc_phase_change *change)
 {
+    static const char *const sources[] = {
+        [SC_STEPS_NAMED] = "api", [SC_STEPS_INFERRED] = "live", [SC_STEPS_COUNTED] = "requests"};
     sc_journal *journal = self;
     bool was_noticed = journal->is_noticed[change->to];
 
@@ -112,7 +114,7 @@ static void on_phase(void *self, const sc_phase_change *change)
         name_site(&record, change->shape->site);
     }
     sc_record_u64(&record, SC_F_SET_SIZE, change->set_size);
-    sc_record_string(&record, SC_F_STEP_SOURCE, journal->is_inferred ? "live" : "api");
+    sc_record_string(&record, SC_F_STEP_SOURCE, sources[journal->step_source]);
     sc_record_u64(&record, SC_F_IDLE_RELEASED, change->idle_released);
     sc_outbox_end(&journal->outbox, &record, true);
 }
@@ -159,7 +161,7 @@ static void on_step(void *self, const sc_step_row *row)
     sc_journal *journal = self;
     uint64_t now = sc_logbook_now();
 
-    journal->is_inferred = row->is_inferred;
+    journal->step_source = row->source;
     if (sc_logbook_is_open()) {
         if (sc_process_self.options.log_level >= SC_LEVEL_STEP &&
             row->step % sc_logbook_every() == 0)
@@ -171,11 +173,27 @@ static void on_step(void *self, const sc_step_row *row)
     journal->step_began = now;
 }
 
+static void hint_fields(sc_record *record, const sc_hint *hint)
+{
+    if (hint->label[0])
+        sc_record_string(record, SC_F_LABEL, hint->label);
+    if (!hint->count)
+        return;
+    sc_record_raw(record, SC_F_DIMS);
+    for (unsigned i = 0; i < hint->count; i++) {
+        sc_text_char(record->text, i ? ',' : '[');
+        sc_text_u64(record->text, hint->dims[i]);
+    }
+    sc_text_char(record->text, ']');
+}
+
 static void shape_fields(sc_record *record, const sc_shape_row *row)
 {
     sc_record_u64(record, SC_F_ID, row->id);
     sc_record_u64(record, SC_F_BYTES, row->bytes);
     name_site(record, row->site);
+    if (row->hint)
+        hint_fields(record, row->hint);
     sc_record_u64(record, SC_F_REQUESTS, row->requests);
     sc_record_u64(record, SC_F_HITS, row->hits);
     sc_record_u64(record, SC_F_MISSES, row->misses);
@@ -212,10 +230,10 @@ bool sc_journal_shape(sc_journal *journal, sc_text *text, const sc_shape_row *ro
     return sc_record_end(&record);
 }
 
-bool sc_journal_init(sc_journal *journal, int device)
+bool sc_journal_init(sc_journal *journal, int device, sc_step_source source)
 {
-    *journal = (sc_journal){.device = device, .step_began = sc_logbook_now()};
-    journal->is_inferred = sc_process_self.options.step == SC_STEP_AUTO;
+    *journal =
+        (sc_journal){.device = device, .step_began = sc_logbook_now(), .step_source = source};
     journal->is_noticed[SC_PHASE_WARMUP] = true; /* where everything starts is no news */
     journal->notices = sc_text_over(journal->notice_bytes, sizeof journal->notice_bytes);
     bool is_event = sc_process_self.options.log_level == SC_LEVEL_EVENT;
@@ -284,6 +302,16 @@ void sc_journal_oom(sc_journal *journal, uint64_t bytes, uint32_t site, bool is_
     sc_record_u64(&record, SC_F_RETRIED, is_retried);
     sc_record_u64(&record, SC_F_RESULT, (uint64_t)result);
     sc_outbox_end(&journal->outbox, &record, true);
+}
+
+void sc_journal_mark(sc_journal *journal, const char *name)
+{
+    if (!sc_logbook_is_open())
+        return;
+    sc_record record = begin(journal, SC_EV_MARK, false);
+
+    sc_record_string(&record, SC_F_NAME, name);
+    sc_outbox_end(&journal->outbox, &record, false);
 }
 
 static void doors_field(sc_record *record)

@@ -24,13 +24,14 @@ typedef struct sc_journal {
     char notice_bytes[SC_NOTICE_BYTES];
     bool is_noticed[SC_PHASE_COUNT]; /* the first change into a phase is also a notice */
     bool is_walk_due;                /* rows of changed shapes */
-    bool is_inferred;                /* how the last step ended */
+    sc_step_source step_source;      /* of the last step's end */
     uint64_t step;                   /* boundaries so far */
     uint64_t step_began;             /* ns since the run began */
     uint64_t driver_free; /* the driver's free bytes, for the next step row; 0: not asked */
 } sc_journal;
 
-bool sc_journal_init(sc_journal *journal, int device); /* false: out of memory */
+/* False: out of memory. */
+bool sc_journal_init(sc_journal *journal, int device, sc_step_source source);
 void sc_journal_release(sc_journal *journal);
 sc_cache_observer sc_journal_observer(sc_journal *journal);
 
@@ -50,6 +51,9 @@ void sc_journal_free(sc_journal *journal, sc_address address, bool is_parked);
 /* The driver ran out of memory; `result` is what the program gets in the end. */
 void sc_journal_oom(sc_journal *journal, uint64_t bytes, uint32_t site, bool is_retried,
                     int result);
+
+/* The program marks this moment. */
+void sc_journal_mark(sc_journal *journal, const char *name);
 
 /* A shape's row at the end of `text`; false: did not fit. */
 bool sc_journal_shape(sc_journal *journal, sc_text *text, const sc_shape_row *row);

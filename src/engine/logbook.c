@@ -143,6 +143,18 @@ void sc_logbook_warn(const char *sentence)
     say_warning(sentence);
 }
 
+void sc_logbook_mark(const char *name)
+{
+    if (!sc_logbook_is_open())
+        return;
+    sc_lock(&common_lock);
+    sc_record record = sc_outbox_begin(&common, SC_EV_MARK, sc_logbook_now(), false);
+
+    sc_record_string(&record, SC_F_NAME, name);
+    sc_outbox_end(&common, &record, false);
+    sc_unlock(&common_lock);
+}
+
 void sc_logbook_site(uint32_t number)
 {
     if (!sc_site_is_first_mention(number))

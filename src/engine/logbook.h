@@ -25,6 +25,8 @@ uint64_t sc_logbook_every(void);   /* a step row for every n-th step */
 
 /* A record and a line on stderr: something is not as it should be. Without locks. */
 void sc_logbook_warn(const char *sentence);
+/* The program marks this moment, on no device. Without locks. */
+void sc_logbook_mark(const char *name);
 /* The site's record, where this is its first mention. Any lock of a device may be held. */
 void sc_logbook_site(uint32_t number);
 /* Text and newline on stderr, with the process named first. Without locks. */

@@ -27,7 +27,7 @@ class Env(Case):
         answer = call("env", environment=clean_environment(SHAPECACHE_WARMPU="7", SHAPECACHE_STEP="sometimes"))
         self.assertEqual(answer.returncode, 0)
         self.assertIn('"SHAPECACHE_WARMPU" is not a setting and is ignored; the nearest is SHAPECACHE_WARMUP.', answer.stderr)
-        self.assertIn('SHAPECACHE_STEP is "sometimes", which is not auto or api; the default is used: auto.', answer.stderr)
+        self.assertIn('SHAPECACHE_STEP is "sometimes", which is not auto, api or requests:N with N from 1 to 1000000000; the default is used: auto.', answer.stderr)
 
     def test_a_log_name_with_an_unknown_placeholder_is_told(self):
         answer = call("env", environment=clean_environment(SHAPECACHE_LOG="a/%q.jsonl"))

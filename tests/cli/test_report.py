@@ -68,6 +68,32 @@ class Goldens(Case):
         self.assertEqual(answer.stdout, self.told("late.jsonl"))
 
 
+class Words(Case):
+    def test_what_the_program_said_is_told(self):
+        with tempfile.TemporaryDirectory(prefix="shapecache-cli-") as folder:
+            log = pathlib.Path(folder) / "log.jsonl"
+            lines = [json.loads(line) for line in (DATA / "late.jsonl").read_text().splitlines()]
+            for line in lines:
+                if line["ev"] == "shape" and line["id"] == 1:
+                    line |= {"label": "keys", "dims": [16, 512, 384]}
+                if line["ev"] == "shape" and line["id"] == 2:
+                    line |= {"dims": [7] * 20, "label": "x" * 500}
+            lines.insert(-1, {"ev": "mark", "t": 5, "step": 3, "dev": 0, "name": "evaluation begins"})
+            lines[1:1] = [{"ev": "mark", "t": 5, "name": f"mark {i}"} for i in range(100)]
+            log.write_text("".join(json.dumps(line) + "\n" for line in lines))
+            text = call("report", log).stdout
+            told = json.loads(call("report", "--json", log).stdout)["runs"][0]["processes"][0]
+        self.assertRegex(text, r"(?m)^ +1 16.0 MiB .* keys 16x512x384$")
+        self.assertIn("mark: mark 31\n", text)
+        self.assertIn("... and 69 more", text)
+        self.assertIn("something is not as it should be", text)
+        shapes = {shape["id"]: shape for shape in told["devices"][0]["top_shapes"]}
+        self.assertEqual((shapes[1]["label"], shapes[1]["dims"]), ("keys", [16, 512, 384]))
+        self.assertEqual(shapes[2]["label"], "x" * 63)
+        self.assertNotIn("dims", shapes[2])
+        self.assertNotIn("label", shapes[3])
+
+
 class Folders(Case):
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="shapecache-cli-"))

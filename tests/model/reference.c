@@ -10,7 +10,7 @@ reference *ref_new(const sc_cache_rules *rules)
 
     if (ref) {
         ref->rules = *rules;
-        ref->is_inferring = rules->is_step_inferred;
+        ref->source = rules->step_source;
         sc_step_init(&ref->inference);
         ref->phase = rules->gate.is_gated ? SC_PHASE_WARMUP : SC_PHASE_FIXED;
         ref->changes = !rules->gate.is_gated;
@@ -143,7 +143,10 @@ sc_answer ref_request(reference *ref, sc_request request, ref_block **out)
     bool is_new, is_eligible;
     unsigned s;
 
-    if (ref->is_inferring && sc_step_request(&ref->inference, ref_exact_live(ref), request.bytes))
+    if (ref->source == SC_STEPS_INFERRED &&
+        sc_step_request(&ref->inference, ref_exact_live(ref), request.bytes))
+        ref_end_step(ref);
+    else if (ref->source == SC_STEPS_COUNTED && ref->tally.requests == ref->rules.step_requests)
         ref_end_step(ref);
     s = shape_of(ref, &request, &is_new);
     shape = &ref->shapes[s];
@@ -191,7 +194,7 @@ static void forget_block(reference *ref, ref_block *block)
     if (was == REF_NONE || was == REF_GONE)
         return;
     block->state = was == REF_RESERVED || was == REF_PARKING ? REF_GONE : REF_NONE;
-    if (was != REF_IDLE && was != REF_SPOILT && ref->is_inferring)
+    if (was != REF_IDLE && was != REF_SPOILT && ref->source == SC_STEPS_INFERRED)
         sc_step_free(&ref->inference, ref_exact_live(ref));
 }
 
@@ -222,7 +225,7 @@ static void real_free(reference *ref, ref_block *block)
 {
     block->state = REF_NONE;
     ref->tally.driver_frees++;
-    if (ref->is_inferring)
+    if (ref->source == SC_STEPS_INFERRED)
         sc_step_free(&ref->inference, ref_exact_live(ref));
 }
 
@@ -257,7 +260,7 @@ bool ref_park(reference *ref, ref_block *block, uint64_t now)
     }
     block->state = REF_IDLE;
     block->parked = now;
-    if (ref->is_inferring)
+    if (ref->source == SC_STEPS_INFERRED)
         sc_step_free(&ref->inference, ref_exact_live(ref));
     return true;
 }

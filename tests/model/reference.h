@@ -84,7 +84,7 @@ typedef struct reference {
     unsigned taken_count;
     ref_past_step steps[REF_STEPS];
     uint64_t step;
-    bool is_inferring;
+    sc_step_source source;
     sc_step inference;
     sc_phase phase;
     sc_reason reason;

@@ -292,6 +292,8 @@ void ref_end_step(reference *ref)
 
 void ref_step_end(reference *ref)
 {
-    ref->is_inferring = false;
+    if (ref->source == SC_STEPS_COUNTED)
+        return;
+    ref->source = SC_STEPS_NAMED;
     ref_end_step(ref);
 }

@@ -375,7 +375,7 @@ static void end_a_context(world *w)
 
 static void end_a_step(world *w)
 {
-    if (!w->ref->is_inferring || one_in(w, 400)) {
+    if (w->ref->source != SC_STEPS_INFERRED || one_in(w, 400)) {
         sc_cache_step_end(w->cache);
         ref_step_end(w->ref);
         if (one_in(w, 2))
@@ -589,8 +589,9 @@ static const sc_cache_rules scenes[] = {
     .small = 65536, .reserve = 100 * MIB
     {GATED, .overhead_percent = 25, .limit = UINT64_MAX},
     {GATED, .overhead_percent = 0, .limit = UINT64_MAX},
-    {GATED, .overhead_percent = 100, .limit = UINT64_MAX, .is_step_inferred = true},
-    {GATED, .overhead_percent = 25, .limit = 300 * MIB, .max_idle = 2000},
+    {GATED, .overhead_percent = 100, .limit = UINT64_MAX, .step_source = SC_STEPS_INFERRED},
+    {GATED, .overhead_percent = 25, .limit = 300 * MIB, .max_idle = 2000,
+     .step_source = SC_STEPS_COUNTED, .step_requests = 9},
     {GATED, .overhead_percent = 25, .limit = UINT64_MAX, .is_observing = true},
 #undef GATED
 #define GATE(w, r, m) .gate = {.warmup = (w), .rearm = (r), .max_shapes = (m), .is_gated = true}

@@ -722,7 +722,7 @@ START_TEST(a_steps_row_comes_before_the_phase_row_it_brings)
     ck_assert_uint_eq(f.rows_at_change[0], WARMUP + 1);
     ck_assert_int_eq(f.rows[WARMUP].phase, SC_PHASE_WARMUP);
     ck_assert_uint_eq(f.rows[WARMUP].step, WARMUP);
-    ck_assert(!f.rows[WARMUP].is_inferred);
+    ck_assert_int_eq(f.rows[WARMUP].source, SC_STEPS_NAMED);
     ck_assert_uint_eq(f.changes[0].step, WARMUP + 1);
     ck_assert_uint_eq(f.rows[0].tally.requests, 4);
     ck_assert_uint_eq(f.rows[0].tally.live_peak, 16 * MIB);
@@ -737,7 +737,7 @@ START_TEST(step_ends_are_inferred_until_the_program_names_one)
     fixture f;
     uint64_t inferred;
 
-    rules.is_step_inferred = true;
+    rules.step_source = SC_STEPS_INFERRED;
     f = set_up(rules);
     begin(&f);
     for (int named = 0; named < 2; named++) {
@@ -752,12 +752,35 @@ START_TEST(step_ends_are_inferred_until_the_program_names_one)
         if (named == 0) {
             inferred = totals_of(&f).step;
             ck_assert_uint_gt(inferred, 30);
-            ck_assert(f.rows[10].is_inferred);
+            ck_assert_int_eq(f.rows[10].source, SC_STEPS_INFERRED);
             sc_cache_step_end(f.cache);
         }
     }
     ck_assert_uint_eq(totals_of(&f).step, inferred + 1);
-    ck_assert(!f.rows[inferred].is_inferred);
+    ck_assert_int_eq(f.rows[inferred].source, SC_STEPS_NAMED);
+    tear_down(&f);
+}
+END_TEST
+
+START_TEST(every_so_many_requests_are_a_step_whatever_else_arrives)
+{
+    sc_cache_rules rules = usual;
+    fixture f;
+
+    rules.step_source = SC_STEPS_COUNTED;
+    rules.step_requests = 5;
+    f = set_up(rules);
+    begin(&f);
+    for (unsigned i = 1; i <= 60; i++) {
+        (void)put(&f, get(&f, 4 * MIB));
+        sc_cache_step_end(f.cache); /* the setting wins */
+        ck_assert_uint_eq(totals_of(&f).step, (i - 1) / 5);
+    }
+    for (unsigned i = 0; i < f.row_count; i++) {
+        ck_assert_uint_eq(f.rows[i].tally.requests, 5);
+        ck_assert_int_eq(f.rows[i].source, SC_STEPS_COUNTED);
+    }
+    ck_assert_int_eq(totals_of(&f).phase, SC_PHASE_FIXED);
     tear_down(&f);
 }
 END_TEST
@@ -1013,6 +1036,7 @@ SC_SUITE("cache", in_warmup_each_request_and_each_free_goes_to_the_driver,
          when_the_peaks_window_shrinks_the_next_free_gives_back_what_is_above,
          live_memory_above_the_limit_leaves_no_room_to_cache,
          a_steps_row_comes_before_the_phase_row_it_brings,
+         every_so_many_requests_are_a_step_whatever_else_arrives,
          step_ends_are_inferred_until_the_program_names_one,
          a_walk_names_each_shape_or_those_changed_since_the_last,
          what_is_on_its_way_back_still_counts_as_held,

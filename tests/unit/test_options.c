@@ -137,6 +137,50 @@ START_TEST(values_outside_their_range_are_refused)
 }
 END_TEST
 
+START_TEST(seconds_come_with_or_without_their_unit)
+{
+    read_settings(NULL, NULL, NULL);
+    ck_assert_uint_eq(options.max_idle, 10);
+    ck_assert_str_eq(printed(SC_OPTION_max_idle), "10s");
+    read_settings("SHAPECACHE_MAX_IDLE=60", NULL, NULL);
+    ck_assert_uint_eq(options.max_idle, 60);
+    read_settings("SHAPECACHE_MAX_IDLE=0s", NULL, NULL);
+    ck_assert_uint_eq(options.max_idle, 0);
+    ck_assert_int_eq(said_count, 0);
+    read_settings("SHAPECACHE_MAX_IDLE=1.5s", NULL, NULL);
+    ck_assert_str_eq(said,
+                     "SHAPECACHE_MAX_IDLE is \"1.5s\", which is not a whole number of seconds, "
+                     "such as 10s, from 0 to 31536000; the default is used: 10s.");
+}
+END_TEST
+
+START_TEST(a_word_may_come_with_a_number)
+{
+    read_settings("SHAPECACHE_STEP=requests:250", NULL, NULL);
+    ck_assert_uint_eq(options.step.choice, SC_STEP_REQUESTS);
+    ck_assert_uint_eq(options.step.number, 250);
+    ck_assert_str_eq(printed(SC_OPTION_step), "requests:250");
+    read_settings("SHAPECACHE_STEP=api", NULL, NULL);
+    ck_assert_uint_eq(options.step.choice, SC_STEP_API);
+    ck_assert_uint_eq(options.step.number, 0);
+    ck_assert_str_eq(printed(SC_OPTION_step), "api");
+    ck_assert_int_eq(said_count, 0);
+    static const char *const bad[] = {"SHAPECACHE_STEP=requests:",    "SHAPECACHE_STEP=requests",
+                                      "SHAPECACHE_STEP=requests:0",   "SHAPECACHE_STEP=requests:N",
+                                      "SHAPECACHE_STEP=requests:1e9", "SHAPECACHE_STEP=api:5",
+                                      "SHAPECACHE_STEP=requests: 5",  "SHAPECACHE_STEP=250"};
+
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        read_settings(bad[i], NULL, NULL);
+        ck_assert_msg(said_count == 1, "accepted %s", bad[i]);
+        ck_assert_uint_eq(options.step.choice, SC_STEP_AUTO);
+    }
+    ck_assert_str_eq(said,
+                     "SHAPECACHE_STEP is \"250\", which is not auto, api or requests:N with N "
+                     "from 1 to 1000000000; the default is used: auto.");
+}
+END_TEST
+
 START_TEST(an_unknown_name_is_told_with_the_nearest_one)
 {
     read_settings("SHAPECACHE_WARMPU=5", "SHAPECACHES=1", "OTHER=1");
@@ -220,6 +264,8 @@ int main(void)
     tcase_add_test(test, each_kind_takes_the_words_people_type);
     tcase_add_test(test, a_bad_value_keeps_the_default_and_says_value_expectation_and_use);
     tcase_add_test(test, values_outside_their_range_are_refused);
+    tcase_add_test(test, seconds_come_with_or_without_their_unit);
+    tcase_add_test(test, a_word_may_come_with_a_number);
     tcase_add_test(test, an_unknown_name_is_told_with_the_nearest_one);
     tcase_add_test(test, what_is_said_is_bounded_and_safe_for_a_terminal);
     tcase_add_test(test, an_empty_value_is_as_none);

@@ -163,6 +163,17 @@ START_TEST(sizes_are_parsed_exactly_or_refused)
 }
 END_TEST
 
+START_TEST(a_text_is_cut_between_characters)
+{
+    ck_assert_uint_eq(sc_text_fitting("abc", 3, 3), 3);
+    ck_assert_uint_eq(sc_text_fitting("abcd", 4, 3), 3);
+    ck_assert_uint_eq(sc_text_fitting("ab\xc3\xa9", 4, 3), 2);
+    ck_assert_uint_eq(sc_text_fitting("ab\xc3\xa9z", 5, 4), 4);
+    ck_assert_uint_eq(sc_text_fitting("\xf0\x9f\x98\x80", 4, 3), 0);
+    ck_assert_uint_eq(sc_text_fitting("\xa9\xa9\xa9\xa9", 4, 2), 0); /* no character at all */
+}
+END_TEST
+
 START_TEST(distance_counts_single_edits_and_swaps)
 {
     ck_assert_uint_eq(sc_text_distance("", ""), 0);
@@ -201,6 +212,7 @@ int main(void)
     tcase_add_test(test, json_strings_are_utf8_whatever_comes_in);
     tcase_add_test(test, whole_numbers_are_parsed_exactly_or_refused);
     tcase_add_test(test, sizes_are_parsed_exactly_or_refused);
+    tcase_add_test(test, a_text_is_cut_between_characters);
     tcase_add_test(test, distance_counts_single_edits_and_swaps);
     tcase_add_test(test, distance_is_bounded_for_long_names);
     srunner_run_all(runner, CK_ENV);
