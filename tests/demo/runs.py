@@ -42,9 +42,9 @@ class Run:
 
     PROGRAMS = "tests/programs"  # where `program` is, below the build folder
 
-    def __init__(self, build, arguments, *, cache=None, sim=None, keep=None, program="train"):
+    def __init__(self, build, arguments, *, cache=None, sim=None, keep=None, program="train", preload=None):
         """cache: None, or SHAPECACHE_ settings without the prefix. sim: None (real GPU) or SIMCUDA_ settings.
-        keep: where the run's files stay; by default they go with this object."""
+        keep: where the run's files stay; by default they go with this object. preload: another library than ours."""
         build = pathlib.Path(build).resolve()
         self._scratch = None if keep else tempfile.TemporaryDirectory(prefix="shapecache-run-")
         self.folder = pathlib.Path(keep or self._scratch.name)
@@ -55,6 +55,7 @@ class Run:
             environment["LD_LIBRARY_PATH"] = str(build / "sim")
             environment |= {"SIMCUDA_REPORT": str(self.folder / "report.json"), "SIMCUDA_SAMPLES": str(self.folder / "samples.csv")}
             environment |= {"SIMCUDA_" + name: str(value) for name, value in sim.items()}
+        environment |= {"LD_PRELOAD": str(build / preload)} if preload else {}
         command = [program, *arguments]
         if cache is not None:
             environment["SHAPECACHE_LOG"] = str(self.folder / "log.jsonl")

@@ -120,6 +120,38 @@ def losses_are_bit_identical_with_and_without_the_cache(build):
         expect(plain.steps and plain.bits() == run.bits(), f"losses differ with {options}")
 
 
+def expect_unharmed_by_late_streams(build, streams, *options):
+    plain = Run(build, ["--steps", "30", *options], sim={})
+    for stream in range(streams):
+        run = cached(build, "--steps", "30", *options, STREAM_DELAY_NS=f"{stream}:200000")
+        expect(run.report["unchecked"] == 0, f"{run.report['unchecked']} launches were not judged")
+        expect(plain.steps and run.bits() == plain.bits(), f"losses differ with {options} and stream {stream} late")
+
+
+@case
+def no_work_finds_its_memory_given_back_whichever_stream_is_late(build):
+    for options in [], ["--accumulate", "4"], ["--lengths", "buckets:4"], ["--lengths", "random"], ["--lengths", "rare:9"]:
+        expect_unharmed_by_late_streams(build, 3, *options)
+
+
+@case
+def no_work_of_a_wide_or_changing_set_finds_its_memory_given_back(build):
+    for options in ["--wide"], ["--lengths", "late-change", "--steps", "50"], ["--eval-every", "5", "--lazy-state", "--keep-output"]:
+        expect_unharmed_by_late_streams(build, 3, *options)
+
+
+@case
+def no_work_of_another_thread_finds_its_memory_given_back(build):
+    for options in [], ["--lengths", "random"]:
+        expect_unharmed_by_late_streams(build, 5, "--threads", "2", *options)
+
+
+@case
+def the_judge_sees_a_cache_that_does_not_wait(build):
+    run = Run(build, ["--steps", "10"], sim={"STREAM_DELAY_NS": "2:1000000"}, preload="tests/sim/judge/libsim_parks.so")
+    expect(run.violations() > 100, f"violations {run.report.get('violations')} in work that ran after its memory was given back")
+
+
 @case
 def every_driver_allocation_in_the_log_is_one_the_device_saw(build):
     for options in (["--lengths", "late-change"], ["--wide"]):
