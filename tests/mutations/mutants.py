@@ -160,6 +160,7 @@ def failed_tests(output):
         return ""
     cases = re.findall(r":[FE]:[^:]*:(\w+):", output)  # check
     cases += re.findall(r"^(?:FAIL|ERROR): (?:test_)?(\w+)", output, re.MULTILINE)  # unittest
+    cases += re.findall(r": not true: (.+)$", output, re.MULTILINE)  # tests/preload/check.h
     return tests[0] + (f": {cases[0]}" if cases else "")
 
 
@@ -262,7 +263,7 @@ def print_table(verdicts):
     print(f"\n{'mutant':{width}}  seconds  caught by\n{'-' * width}  -------  {'-' * 40}")
     for verdict in sorted(verdicts, key=lambda verdict: (verdict.is_caught, verdict.name)):
         what = verdict.what.splitlines()[0]
-        print(f"{verdict.name:{width}}  {verdict.seconds:7.1f}  {what if verdict.is_caught else what.upper()}")
+        print(f"{verdict.name:{width}}  {verdict.seconds:7.1f}  {'' if verdict.is_caught else 'NOT CAUGHT: '}{what}")
 
 
 def try_all(copies, mutants, verdicts):
