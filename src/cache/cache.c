@@ -28,6 +28,7 @@ sc_cache *sc_cache_new(const sc_cache_rules *rules, const sc_cache_observer *obs
                     ? rules->gate.max_shapes * KNOWN_PER_MAX_SHAPES
                     : UINT64_MAX;
     sc_shapes_init(&cache->shapes, max_known, cache->rules.max_age, rules->small);
+    cache->shapes.site_mask = rules->is_keyed_by_site ? UINT32_MAX : 0;
     cache->cap.overhead_percent = rules->overhead_percent;
     cache->cap.limit = rules->limit;
     cache->room = UINT64_MAX;
@@ -141,7 +142,8 @@ static void announce(sc_cache *cache, const sc_shape *shape)
 /* The request's shape, known from now on. NULL: out of memory. */
 static sc_shape *recognize(sc_cache *cache, const sc_request *request)
 {
-    sc_shape *shape = sc_shapes_find(&cache->shapes, request->context, request->bytes);
+    sc_shape *shape =
+        sc_shapes_find(&cache->shapes, request->context, request->bytes, request->site);
 
     if (shape) {
         sc_shapes_use(&cache->shapes, shape, cache->step);

@@ -19,8 +19,8 @@
  *                   then sc_cache_take(DUE) until 0, freeing what it names.
  *
  * Each buffer is one whole driver allocation of exactly the bytes asked for. A shape is (context,
- * bytes); its buffers are numbered slots, and a request takes the lowest-numbered idle one, so that
- * step N+1 gets the pointers of step N.
+ * bytes), with or without the call site; its buffers are numbered slots, and a request takes the
+ * lowest-numbered idle one, so that step N+1 gets the pointers of step N.
  *
  * Invariants (sc_cache_check() asserts the last, the tests the others):
  *
@@ -60,6 +60,7 @@ typedef struct sc_cache_rules {
     bool is_observing; /* the gate runs, nothing is ever parked or served */
     sc_step_source step_source;
     uint64_t step_requests; /* at least 1 */
+    bool is_keyed_by_site;  /* the call site is part of the key */
     uint64_t overhead_percent;
     uint64_t limit;    /* bytes */
     uint64_t max_age;  /* steps */
@@ -72,7 +73,7 @@ typedef struct sc_cache_rules {
 typedef struct sc_request {
     sc_context context;
     uint64_t bytes;
-    uint32_t site;   /* number of the call site; 0: unknown. Not part of the key */
+    uint32_t site;   /* number of the call site; 0: unknown */
     bool is_passing; /* must go to the driver whatever the phase: a capture is open */
 } sc_request;
 

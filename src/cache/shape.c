@@ -30,18 +30,26 @@ void sc_shapes_release(sc_shapes *shapes)
 }
 
 /* Shapes of the same hash hang in a chain: a hash is never taken for the shape itself. */
-static uint64_t hash(sc_context context, uint64_t bytes)
+static uint64_t hash(sc_context context, uint64_t bytes, uint32_t site)
 {
-    uint64_t value = sc_hash((uint64_t)context ^ bytes << 40 ^ bytes);
+    uint64_t value =
+        sc_hash((uint64_t)context ^ bytes << 40 ^ bytes ^ site * UINT64_C(0x9e3779b97f4a7c15));
 
     return value ? value : 1;
 }
 
-sc_shape *sc_shapes_find(const sc_shapes *shapes, sc_context context, uint64_t bytes)
+static uint64_t hash_of(const sc_shapes *shapes, const sc_shape *shape)
 {
-    sc_shape *shape = sc_map_find(&shapes->by_hash, hash(context, bytes));
+    return hash(shape->context, shape->bytes, shape->site & shapes->site_mask);
+}
 
-    while (shape && (shape->bytes != bytes || shape->context != context))
+sc_shape *sc_shapes_find(const sc_shapes *shapes, sc_context context, uint64_t bytes, uint32_t site)
+{
+    uint32_t mask = shapes->site_mask;
+    sc_shape *shape = sc_map_find(&shapes->by_hash, hash(context, bytes, site & mask));
+
+    while (shape &&
+           (shape->bytes != bytes || shape->context != context || ((shape->site ^ site) & mask)))
         shape = shape->same_hash;
     return shape;
 }
@@ -70,7 +78,7 @@ static void unlink_shape(sc_shapes *shapes, sc_shape *shape)
 sc_shape *sc_shapes_add(sc_shapes *shapes, sc_context context, uint64_t bytes, uint32_t site,
                         uint64_t step)
 {
-    uint64_t key = hash(context, bytes);
+    uint64_t key = hash(context, bytes, site & shapes->site_mask);
     sc_shape *shape = sc_pool_take(&shapes->shape_pool);
 
     if (!shape)
@@ -112,7 +120,7 @@ sc_shape *sc_shapes_surplus(const sc_shapes *shapes, const sc_shape *keep)
 
 static void unhash(sc_shapes *shapes, sc_shape *shape)
 {
-    uint64_t key = hash(shape->context, shape->bytes);
+    uint64_t key = hash_of(shapes, shape);
     sc_shape *first = sc_map_find(&shapes->by_hash, key);
 
     if (first != shape) {
@@ -260,7 +268,7 @@ void sc_shapes_check(const sc_shapes *shapes, uint64_t step)
         SC_CHECK(shape->last_step <= step);
         SC_CHECK(!newer || shape->last_step <= newer->last_step);
         SC_CHECK(shape->is_recent == (step - shape->last_step < shapes->max_age));
-        SC_CHECK(sc_shapes_find(shapes, shape->context, shape->bytes) == shape);
+        SC_CHECK(sc_shapes_find(shapes, shape->context, shape->bytes, shape->site) == shape);
         check_slots(shape);
         known++;
         slots += shape->count;

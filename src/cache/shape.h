@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * shape.h - the shapes of one device: (context, bytes) -> numbered slots, counters, and who was
- * used when.
+ * shape.h - the shapes of one device: (context, bytes), and the call site where that is part of the
+ * key -> numbered slots, counters, and who was used when.
  *
  * A slot is a number and, while it is not empty, a buffer. The record of a slot stays with the
  * shape when its buffer has gone: how often slot 7 is asked for is a property of the program, not
@@ -80,7 +80,7 @@ struct sc_shape {
     /* the rest is for misses and the log */
     sc_shape *same_hash;
     uint32_t id;
-    uint32_t site; /* of its first request */
+    uint32_t site; /* of its first request; of all, where it is part of the key */
     uint64_t misses, evicted;
     uint64_t ceded, ceded_step; /* see headroom.h */
     uint64_t first_step;
@@ -94,6 +94,7 @@ typedef struct sc_shapes {
     sc_shape *oldest_recent; /* NULL: none was used in the last max_age steps */
     uint64_t max_known, max_age;
     uint64_t small;
+    uint32_t site_mask;     /* all ones: the site is part of the key; 0, as at first: it is not */
     uint64_t known, vacant; /* all; without any buffer */
     uint64_t recent;        /* used in the last max_age steps, those below SMALL left out */
     uint64_t forgotten;
@@ -105,7 +106,8 @@ typedef struct sc_shapes {
 void sc_shapes_init(sc_shapes *shapes, uint64_t max_known, uint64_t max_age, uint64_t small);
 void sc_shapes_release(sc_shapes *shapes);
 
-sc_shape *sc_shapes_find(const sc_shapes *shapes, sc_context context, uint64_t bytes);
+sc_shape *sc_shapes_find(const sc_shapes *shapes, sc_context context, uint64_t bytes,
+                         uint32_t site);
 
 /* A shape not known so far, used for the first time in `step`. NULL: out of memory. */
 sc_shape *sc_shapes_add(sc_shapes *shapes, sc_context context, uint64_t bytes, uint32_t site,

@@ -96,6 +96,7 @@ static sc_cache_rules rules(uint64_t total)
         .is_observing = options->mode == SC_MODE_OBSERVE,
         .step_source = step_sources[options->step.choice],
         .step_requests = options->step.number,
+        .is_keyed_by_site = options->key == SC_KEY_SITE,
         .overhead_percent = options->overhead,
         .limit = limit,
         .max_age = options->max_age,

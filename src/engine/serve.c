@@ -157,7 +157,8 @@ int sc_serve_alloc(sc_address *address, size_t bytes, const void *caller)
 
     if (!device)
         return sc_process_driver()->mem_alloc(address, bytes);
-    if (sc_process_self.options.stacks != SC_STACKS_OFF)
+    if (sc_process_self.options.stacks != SC_STACKS_OFF ||
+        sc_process_self.options.key == SC_KEY_SITE)
         one.asked.site = sc_site_number(caller);
     one.device = device;
     sc_lock(&device->lock);

@@ -90,7 +90,8 @@ static unsigned shape_of(reference *ref, const sc_request *request, bool *is_new
         shape = &ref->shapes[i];
         if (!shape->is_known)
             unused = i;
-        else if (shape->context == request->context && shape->bytes == request->bytes)
+        else if (shape->context == request->context && shape->bytes == request->bytes &&
+                 (!ref->rules.is_keyed_by_site || shape->site == request->site))
             found = i;
     }
     *is_new = found == REF_SHAPES;
@@ -99,6 +100,7 @@ static unsigned shape_of(reference *ref, const sc_request *request, bool *is_new
         ref->shapes[found] = (ref_shape){.is_known = true,
                                          .context = request->context,
                                          .bytes = request->bytes,
+                                         .site = request->site,
                                          .id = (uint32_t)ref->next_id++,
                                          .last_step = ref->step,
                                          .stamp = ++ref->next_stamp};

@@ -46,6 +46,7 @@ typedef struct ref_shape {
     bool is_known;
     sc_context context;
     uint64_t bytes;
+    uint32_t site; /* part of the key where the rules say so */
     uint32_t id;
     uint64_t last_step, stamp; /* stamp: order of first uses */
     uint64_t requests, hits, misses, evicted, high;

@@ -194,6 +194,7 @@ static sc_request next_request(world *w)
 
     if (w->novelty && one_in(w, w->novelty))
         request.bytes += 1 + below(w, 40);
+    request.site = (uint32_t)below(w, 3);
     request.is_passing = w->is_passing;
     return request;
 }
@@ -504,6 +505,7 @@ static void compare_shape(void *self, const sc_shape_row *row)
         }
     }
     MUST_EQUAL(row->bytes, shape->bytes);
+    MUST_EQUAL(row->site, shape->site);
     MUST_EQUAL(row->requests, shape->requests);
     MUST_EQUAL(row->hits, shape->hits);
     MUST_EQUAL(row->misses, shape->misses);
@@ -596,7 +598,8 @@ static const sc_cache_rules scenes[] = {
 #undef GATED
 #define GATE(w, r, m) .gate = {.warmup = (w), .rearm = (r), .max_shapes = (m), .is_gated = true}
     {GATE(1, 1, 20), .overhead_percent = 10, .limit = UINT64_MAX, .max_age = 1, .max_idle = 900},
-    {GATE(2, 2, 12), .overhead_percent = 50, .limit = UINT64_MAX, .max_age = 64, .small = 2 * MIB},
+    {GATE(2, 2, 36), .is_keyed_by_site = true, .overhead_percent = 50, .limit = UINT64_MAX,
+     .max_age = 64, .small = 2 * MIB},
     {GATE(2, 0, 20), .overhead_percent = 25, .limit = UINT64_MAX, .max_age = 64, .max_idle = 5000,
      .reserve = 1000 * MIB},
     {GATE(1, 2, 3), .overhead_percent = 5, .limit = UINT64_MAX, .max_age = 3, .small = MIB},

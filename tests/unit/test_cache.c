@@ -864,6 +864,41 @@ START_TEST(known_shapes_are_bounded_and_the_forgotten_counted)
 }
 END_TEST
 
+START_TEST(two_places_that_ask_for_the_same_size_share_nothing_when_the_site_is_part_of_the_key)
+{
+    sc_cache_rules rules = usual;
+    sc_address first, second, again;
+    fixture f;
+
+    rules.is_keyed_by_site = true;
+    rules.overhead_percent = 200;
+    f = set_up(rules);
+    begin(&f);
+    for (int i = 0; i <= WARMUP; i++) {
+        (void)ask(&f, (sc_request){.context = 1, .bytes = 4 * MIB, .site = 5}, &first);
+        (void)put(&f, first);
+        (void)ask(&f, (sc_request){.context = 1, .bytes = 4 * MIB, .site = 6}, &second);
+        (void)put(&f, second);
+        sc_cache_step_end(f.cache);
+    }
+    ck_assert_int_eq(totals_of(&f).phase, SC_PHASE_FIXED);
+    ck_assert_uint_eq(totals_of(&f).shapes, 2);
+    (void)ask(&f, (sc_request){.context = 1, .bytes = 4 * MIB, .site = 5}, &first);
+    (void)put(&f, first);
+    ck_assert_int_eq(ask(&f, (sc_request){.context = 1, .bytes = 4 * MIB, .site = 6}, &second),
+                     SC_ALLOCATE);
+    ck_assert_uint_ne(second, first);
+    (void)put(&f, second);
+    ck_assert_int_eq(ask(&f, (sc_request){.context = 1, .bytes = 4 * MIB, .site = 5}, &again),
+                     SC_HIT);
+    ck_assert_uint_eq(again, first);
+    ck_assert_int_eq(totals_of(&f).phase, SC_PHASE_FIXED);
+    (void)ask(&f, (sc_request){.context = 1, .bytes = 4 * MIB, .site = 7}, &again);
+    ck_assert_int_eq(totals_of(&f).phase, SC_PHASE_FALLBACK);
+    tear_down(&f);
+}
+END_TEST
+
 /* Time passes, at a place where the program would wait. */
 static void wait_for(fixture *f, uint64_t ns)
 {
@@ -1041,6 +1076,7 @@ SC_SUITE("cache", in_warmup_each_request_and_each_free_goes_to_the_driver,
          a_walk_names_each_shape_or_those_changed_since_the_last,
          what_is_on_its_way_back_still_counts_as_held,
          known_shapes_are_bounded_and_the_forgotten_counted,
+         two_places_that_ask_for_the_same_size_share_nothing_when_the_site_is_part_of_the_key,
          what_was_idle_for_too_long_goes_back_and_nothing_else_does,
          what_has_expired_is_not_served_even_before_it_has_gone_back,
          a_clock_that_comes_late_and_out_of_order_expires_nothing_young,

@@ -72,7 +72,7 @@ static void tear_down(fixture *f)
 /* A new slot for `bytes` that was asked for `uses` times and is idle now. */
 static sc_buffer *idle(fixture *f, uint64_t bytes, uint32_t uses)
 {
-    sc_shape *shape = sc_shapes_find(&f->shapes, 1, bytes);
+    sc_shape *shape = sc_shapes_find(&f->shapes, 1, bytes, 0);
     sc_buffer *buffer;
 
     if (!shape)

@@ -515,6 +515,33 @@ static void spoil_errno(void)
     errno = EBADF;
 }
 
+START_TEST(the_place_that_asks_can_be_part_of_the_key_even_when_the_log_does_not_name_it)
+{
+    const void *here = (const void *)0x10, *there = (const void *)0x20;
+
+    (void)setenv("SHAPECACHE_KEY", "bytes+site", 1);
+    (void)setenv("SHAPECACHE_STACKS", "off", 1);
+    for (int i = 0; i < 4; i++) {
+        sc_address one = room_alloc_from(3 * MIB, here), other = room_alloc_from(3 * MIB, there);
+
+        room_free(one);
+        room_free(other);
+        ck_assert_int_eq(sc_engine_step(-1), 0);
+    }
+    sc_address here_first = room_alloc_from(3 * MIB, here);
+    sc_address there_first = room_alloc_from(3 * MIB, there);
+
+    room_free(here_first);
+    room_free(there_first);
+    fake_forget_counts();
+    ck_assert_uint_eq(room_alloc_from(3 * MIB, there), there_first);
+    ck_assert_uint_eq(room_alloc_from(3 * MIB, here), here_first);
+    ck_assert_uint_eq(fake_count(FAKE_MEM_ALLOC), 0);
+    (void)room_alloc_from(3 * MIB, there);
+    ck_assert_uint_eq(fake_count(FAKE_MEM_ALLOC), 1);
+}
+END_TEST
+
 START_TEST(errno_is_left_alone)
 {
     fake_on_wait(spoil_errno);
@@ -558,6 +585,8 @@ static void add(TCase *tcase)
     tcase_add_test(tcase, devices_have_caches_of_their_own);
     tcase_add_test(tcase, steps_answer_with_what_is_wrong);
     tcase_add_test(tcase, a_note_is_consumed_by_the_next_allocation_alone);
+    tcase_add_test(tcase,
+                   the_place_that_asks_can_be_part_of_the_key_even_when_the_log_does_not_name_it);
     tcase_add_test(tcase, errno_is_left_alone);
 }
 

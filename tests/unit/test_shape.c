@@ -29,10 +29,10 @@ START_TEST(a_shape_is_its_context_and_its_exact_bytes)
     sc_shape *shape = sc_shapes_add(&shapes, 1, 1 << 20, 0, 0);
     sc_shape *other = sc_shapes_add(&shapes, 2, 1 << 20, 0, 0);
 
-    ck_assert_ptr_eq(sc_shapes_find(&shapes, 1, 1 << 20), shape);
-    ck_assert_ptr_eq(sc_shapes_find(&shapes, 2, 1 << 20), other);
-    ck_assert_ptr_null(sc_shapes_find(&shapes, 1, (1 << 20) + 1));
-    ck_assert_ptr_null(sc_shapes_find(&shapes, 3, 1 << 20));
+    ck_assert_ptr_eq(sc_shapes_find(&shapes, 1, 1 << 20, 0), shape);
+    ck_assert_ptr_eq(sc_shapes_find(&shapes, 2, 1 << 20, 0), other);
+    ck_assert_ptr_null(sc_shapes_find(&shapes, 1, (1 << 20) + 1, 0));
+    ck_assert_ptr_null(sc_shapes_find(&shapes, 3, 1 << 20, 0));
     ck_assert_uint_ne(shape->id, other->id);
     sc_shapes_check(&shapes, 0);
     sc_shapes_release(&shapes);
@@ -124,7 +124,7 @@ START_TEST(the_longest_unused_shape_without_buffers_is_the_one_too_many)
     ck_assert_ptr_eq(sc_shapes_surplus(&shapes, last), second);
     sc_shapes_forget(&shapes, second);
     ck_assert_uint_eq(shapes.forgotten, 1);
-    ck_assert_ptr_null(sc_shapes_find(&shapes, 1, 1001));
+    ck_assert_ptr_null(sc_shapes_find(&shapes, 1, 1001, 0));
     ck_assert_ptr_null(sc_shapes_surplus(&shapes, last));
     sc_shape_set_state(&shapes, held, SC_STATE_EMPTY);
     last = sc_shapes_add(&shapes, 1, 2000, 0, KNOWN);
@@ -150,7 +150,36 @@ START_TEST(shapes_that_all_hold_buffers_are_kept_however_many)
 }
 END_TEST
 
-SC_SUITE("shape", a_shape_is_its_context_and_its_exact_bytes,
+START_TEST(the_site_makes_a_shape_only_where_it_is_part_of_the_key)
+{
+    for (int is_part = 0; is_part < 2; is_part++) {
+        sc_shapes shapes;
+
+        sc_shapes_init(&shapes, KNOWN, AGE, SMALL);
+        shapes.site_mask = is_part ? UINT32_MAX : 0;
+        sc_shape *one = sc_shapes_add(&shapes, 1, 1 << 20, 5, 0);
+
+        ck_assert_ptr_eq(sc_shapes_find(&shapes, 1, 1 << 20, 5), one);
+        if (is_part) {
+            ck_assert_ptr_null(sc_shapes_find(&shapes, 1, 1 << 20, 6));
+            sc_shape *other = sc_shapes_add(&shapes, 1, 1 << 20, 6, 0);
+
+            ck_assert_ptr_eq(sc_shapes_find(&shapes, 1, 1 << 20, 6), other);
+            ck_assert_ptr_eq(sc_shapes_find(&shapes, 1, 1 << 20, 5), one);
+            sc_shapes_forget(&shapes, one);
+            ck_assert_ptr_null(sc_shapes_find(&shapes, 1, 1 << 20, 5));
+            ck_assert_ptr_eq(sc_shapes_find(&shapes, 1, 1 << 20, 6), other);
+        } else {
+            ck_assert_ptr_eq(sc_shapes_find(&shapes, 1, 1 << 20, 6), one);
+        }
+        sc_shapes_check(&shapes, 0);
+        sc_shapes_release(&shapes);
+    }
+}
+END_TEST
+
+SC_SUITE("shape", the_site_makes_a_shape_only_where_it_is_part_of_the_key,
+         a_shape_is_its_context_and_its_exact_bytes,
          the_lowest_numbered_idle_slot_is_found_among_any,
          an_empty_slot_is_filled_before_a_new_one_is_numbered,
          a_shape_is_recent_for_max_age_steps_and_small_ones_do_not_count,
