@@ -69,15 +69,20 @@ uint32_t sc_buffer_shape(const sc_buffer *buffer)
     return buffer->shape->id;
 }
 
-static void end_step(sc_cache *cache)
+static void end_step(sc_cache *cache, sc_step_end ended_by)
 {
     uint64_t live = sc_mapped_total(cache->granted);
     uint64_t held = sc_state_mapped(cache);
     sc_phase from = cache->gate.phase;
-    sc_gate_step verdict_on = {cache->tally.requests, cache->tally.evicted, cache->shapes.recent};
+    sc_gate_step verdict_on = {
+        .requests = cache->tally.requests,
+        .evictions = cache->tally.evicted,
+        .shapes = cache->shapes.recent,
+        .is_doubtful = ended_by != SC_STEP_END_API && cache->inference.is_doubtful,
+    };
 
     if (cache->observer.step) {
-        sc_step_row row = {cache->step, from, cache->tally, live, held - live, cache->step_source};
+        sc_step_row row = {cache->step, from, cache->tally, live, held - live, ended_by};
 
         cache->observer.step(cache->observer.self, &row);
     }
@@ -97,19 +102,20 @@ void sc_cache_step_end(sc_cache *cache)
     if (cache->step_source == SC_STEPS_COUNTED)
         return;
     cache->step_source = SC_STEPS_NAMED;
-    end_step(cache);
+    end_step(cache, SC_STEP_END_API);
 }
 
-/* Whether a step ended just before the request that arrives. */
-static bool has_ended(sc_cache *cache, uint64_t bytes)
+/* What ended a step just before the request that arrives, if one ended. */
+static sc_step_end find_end(sc_cache *cache, uint64_t bytes)
 {
     switch (cache->step_source) {
     case SC_STEPS_INFERRED:
         return sc_step_request(&cache->inference, cache->live_bytes, bytes);
     case SC_STEPS_COUNTED:
-        return cache->tally.requests == cache->rules.step_requests;
+        return cache->tally.requests == cache->rules.step_requests ? SC_STEP_END_REQUESTS
+                                                                   : SC_STEP_END_NONE;
     default:
-        return false;
+        return SC_STEP_END_NONE;
     }
 }
 
@@ -201,13 +207,16 @@ static void count_miss(sc_cache *cache, sc_shape *shape)
 
 sc_answer sc_cache_request(sc_cache *cache, sc_request request, sc_buffer **buffer)
 {
+    sc_step_end end = find_end(cache, request.bytes);
     sc_shape *shape;
     bool is_eligible;
 
-    if (has_ended(cache, request.bytes))
-        end_step(cache);
+    if (end != SC_STEP_END_NONE)
+        end_step(cache, end);
     cache->tally.requests++;
     shape = recognize(cache, &request);
+    if (shape && cache->step_source == SC_STEPS_INFERRED)
+        sc_step_ask(&cache->inference, &shape->cover, shape->is_small);
     is_eligible = sc_state_is_serving(cache) && !request.is_passing;
     if (shape && is_eligible && shape->of[SC_STATE_IDLE] > 0) {
         *buffer = serve(cache, shape);
@@ -245,6 +254,6 @@ bool sc_cache_allocated(sc_cache *cache, sc_buffer *buffer, sc_address address, 
 void sc_cache_failed(sc_cache *cache, sc_buffer *buffer)
 {
     if (buffer->state == SC_STATE_RESERVED)
-        cache->live_bytes -= buffer->shape->bytes;
+        sc_state_note_free(cache, buffer);
     sc_state_drop(cache, buffer);
 }

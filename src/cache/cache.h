@@ -41,6 +41,7 @@
 #include "base/driver.h"
 #include "base/hint.h"
 #include "cache/gate.h"
+#include "cache/step.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -120,8 +121,8 @@ typedef struct sc_step_row {
     uint64_t step;  /* boundaries before this one: the first step is 0 */
     sc_phase phase; /* at its end, before any change the end itself brings */
     sc_tally tally;
-    uint64_t live, idle;   /* mapped bytes at its end */
-    sc_step_source source; /* of its end */
+    uint64_t live, idle; /* mapped bytes at its end */
+    sc_step_end ended_by;
 } sc_step_row;
 
 /* Called under the device's lock while a call below runs (without a gate sc_cache_new() reports the

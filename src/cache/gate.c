@@ -88,6 +88,8 @@ static bool end_quiet(sc_gate *gate, sc_gate_step step)
 {
     bool never = gate->phase == SC_PHASE_FALLBACK && gate->rules.rearm == 0;
 
+    if (step.is_doubtful)
+        return false;
     gate->quiet++;
     if (never || gate->quiet < gate->wanted || step.shapes > gate->rules.max_shapes)
         return false;

@@ -52,7 +52,8 @@ typedef struct sc_gate {
 typedef struct sc_gate_step {
     uint64_t requests;
     uint64_t evictions;
-    uint64_t shapes; /* distinct ones used in the last MAX_AGE steps */
+    uint64_t shapes;  /* distinct ones used in the last MAX_AGE steps */
+    bool is_doubtful; /* perhaps no step: not counted as a quiet one */
 } sc_gate_step;
 
 void sc_gate_init(sc_gate *gate, sc_gate_rules rules);

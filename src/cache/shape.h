@@ -21,6 +21,7 @@
 #include "base/hint.h"
 #include "base/map.h"
 #include "cache/bits.h"
+#include "cache/cover.h"
 #include "cache/pool.h"
 #include <stdbool.h>
 #include <stdint.h>
@@ -71,6 +72,7 @@ struct sc_shape {
     uint32_t of[SC_STATE_COUNT]; /* slots in each state */
     uint64_t requests, hits;
     uint64_t last_step;
+    sc_cover_mark cover;
     uint32_t high; /* most buffers live at once */
     bool is_packed;
     bool is_small;   /* below SMALL: never changes the phase */

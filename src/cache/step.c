@@ -1,198 +1,162 @@
-/* SPDX-License-Identifier: MIT
- * step.c - see step.h. All comparisons are of byte counts with each other and of request counts
- * with each other, so neither the size of a program's memory nor the length of its steps is written
- * here; the figures below only bound noise. They were chosen on recordings of real training
- * programs. */
+/* SPDX-License-Identifier: MIT */
 #include "cache/step.h"
 
 enum {
-    SHORTEST = 8,      /* requests: shorter cycles are joined; a pair per kernel is no batch */
-    FIRST_WINDOW = 16, /* requests until anything is forgotten for the first time */
-    PAST_WINDOW =
-        8192,         /* requests: the range of live bytes is remembered for one to two of these */
-    SETTLING = 2048,  /* requests during which the floor must stay where it is ... */
-    SETTLED_ENDS = 4, /* ... and ends that must find it there */
-    RETURNS = 4,      /* returns to the floor that show a usual swing to be too large */
+    SHORTEST = 8,   /* requests of a step */
+    SILENCE = 256,  /* requests: what says nothing for less is not silent */
+    REGULAR = 4,    /* cycles in a row that bring live bytes back */
+    FLAT = 64,      /* one block gained or lost in so many requests is as good as none */
+    TOLERANCE = 16, /* parts of the usual fall: nearer levels are the same ... */
+    DOUBT = 4,      /* ... and this far below the floor, that was none */
+    MOST_PATIENCE = 1 << 20,
 };
+
+const char *sc_step_end_word(sc_step_end end)
+{
+    static const char *const words[] = {
+        [SC_STEP_END_NONE] = "none",
+        [SC_STEP_END_LIVE] = "live",
+        [SC_STEP_END_COVER] = "cover",
+        [SC_STEP_END_API] = "api",
+        [SC_STEP_END_REQUESTS] = "requests",
+    };
+
+    return words[end];
+}
 
 static uint64_t least(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
 }
 
-static uint64_t most(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
-static bool is_half(uint64_t part, uint64_t whole)
-{
-    return part >= whole || part >= whole - part;
-}
-
-static void open_span(sc_step_span *span, uint64_t live)
-{
-    span->top = span->after_top = span->floor = live;
-}
-
-static void see_span(sc_step_span *span, uint64_t live)
-{
-    if (live >= span->top)
-        span->top = span->after_top = live;
-    span->after_top = least(span->after_top, live);
-    span->floor = least(span->floor, live);
-}
-
-static void see(sc_step *step, uint64_t live)
-{
-    see_span(&step->now, live);
-    see_span(&step->recent, live);
-    step->hill = most(step->hill, live);
-}
-
-/* Two neighbouring spans as one. */
-static sc_step_span join(const sc_step_span *first, const sc_step_span *second)
-{
-    sc_step_span both = *second;
-
-    if (first->top > second->top) {
-        both.top = first->top;
-        both.after_top = least(first->after_top, second->floor);
-    }
-    both.floor = least(first->floor, second->floor);
-    return both;
-}
-
 void sc_step_init(sc_step *step)
 {
-    *step = (sc_step){.now_end = FIRST_WINDOW, .recent_end = FIRST_WINDOW};
+    *step = (sc_step){0};
+    sc_swing_init(&step->swing);
+    sc_cover_init(&step->cover);
 }
 
 void sc_step_free(sc_step *step, uint64_t live)
 {
-    see(step, live);
+    sc_swing_free(&step->swing, live);
 }
 
-/* Is live memory back where it was when this cycle began, or at a new level after all? The known
- * floor is trusted at once. A new one, as optimizer state or gradients kept between micro-batches
- * make it, must lie low and show itself as one: live bytes rise from it by half of what they fell.
- */
-static bool has_ended(const sc_step *step, const sc_step_span *cycle, uint64_t after)
+static void want_patience(sc_step *step, uint64_t cycles)
 {
-    uint64_t fall = cycle->top - cycle->after_top;
-    uint64_t above = cycle->after_top - cycle->floor;
-    uint64_t range = most(cycle->top - cycle->floor, step->swing);
+    uint64_t patience = least(2 * cycles, MOST_PATIENCE);
 
-    if (!step->is_settled) {
-        sc_step_span past = join(&step->past, &step->recent);
+    if (step->patience < patience)
+        step->patience = patience;
+}
 
-        range = most(range, past.top - past.floor);
-    }
-    if (step->requests < SHORTEST || fall == 0 || !is_half(fall, range))
-        return false;
-    if (step->usual && above <= step->swing / 16)
+/* What was taken for the floor lies above it. */
+static void lower_floor(sc_step *step, uint64_t level)
+{
+    want_patience(step, step->ends);
+    step->has_fallen = step->has_fallen || step->floor - level > step->swing.fall / DOUBT;
+    step->floor = level;
+    step->ends = 0;
+}
+
+static void return_to_floor(sc_step *step)
+{
+    if (step->higher > 0)
+        want_patience(step, step->higher);
+    else if (step->patience > 0)
+        step->patience--;
+    step->higher = 0;
+    step->ends++;
+}
+
+static void move_floor(sc_step *step, uint64_t level)
+{
+    step->floor = level;
+    step->higher = 0;
+    step->ends = 1;
+}
+
+/* A cycle has ended: a step too? */
+static bool judge_cycle(sc_step *step)
+{
+    uint64_t level = step->swing.low.bytes, before = step->swing.low_before;
+    uint64_t tolerance = step->swing.fall / TOLERANCE;
+
+    if (!step->has_floor) {
+        step->has_floor = true;
+        move_floor(step, level);
         return true;
-    return is_half(after - cycle->after_top, fall) && above <= (cycle->top - cycle->floor) / 3;
-}
-
-/* Once settled, one batch of unusual length moves the swing by half at most. */
-static void learn_swing(sc_step *step, uint64_t fall)
-{
-    if (fall <= step->swing)
-        step->swing -= (step->swing - fall) / 4;
-    else if (step->is_settled)
-        step->swing += least(fall - step->swing, step->swing) / 2;
-    else
-        step->swing = fall;
-}
-
-/* Ripples on the way up of one long first step look like steps, but their floor climbs with them.
- */
-static void learn_floor(sc_step *step, uint64_t low, uint64_t fall)
-{
-    uint64_t drift = most(low, step->floor) - least(low, step->floor);
-
-    if (drift <= least(fall, step->swing) / 8) {
-        step->ends_here++;
-    } else {
-        step->floor = low;
-        step->floor_since = step->total;
-        step->ends_here = 0;
     }
-    if (step->ends_here >= SETTLED_ENDS && step->total - step->floor_since >= SETTLING)
-        step->is_settled = true;
-}
-
-static void begin(sc_step *step, const sc_step_span *cycle, uint64_t live)
-{
-    uint64_t fall = cycle->top - cycle->after_top;
-
-    learn_swing(step, fall);
-    learn_floor(step, cycle->after_top, fall);
-    if (step->requests > step->usual)
-        step->usual += (step->requests - step->usual + 1) / 2;
-    else
-        step->usual -= (step->usual - step->requests) / 8;
-    step->requests = 0;
-    step->now_end = most(FIRST_WINDOW, 2 * step->usual);
-    open_span(&step->now, live);
-    step->now.floor = cycle->after_top;
-    step->before = step->now;
-    step->hill = live;
-    step->highest_hill = 0;
-    step->returns = 0;
-}
-
-/* Only cycles of at least half the usual swing end steps, so only those are ever learnt: were the
- * swing of a few long batches taken for the usual one, nothing would correct it but this. */
-static void count_return(sc_step *step, uint64_t live, uint64_t floor)
-{
-    if (!step->is_settled || live - floor > step->swing / 16 || step->hill - live < step->swing / 4)
-        return;
-    step->highest_hill = most(step->highest_hill, step->hill - live);
-    step->hill = live;
-    if (++step->returns < RETURNS)
-        return;
-    step->swing = step->highest_hill;
-    step->highest_hill = 0;
-    step->returns = 0;
-}
-
-/* Where no end comes for twice the usual time, what a step looks like has changed: forget the older
- * half of this cycle, again after each doubling. The past is forgotten in the same way, but
- * whatever ends come. */
-static void forget(sc_step *step, uint64_t live)
-{
-    if (step->requests >= step->now_end) {
-        step->before = step->now;
-        open_span(&step->now, live);
-        step->now_end *= 2;
-        if (step->is_settled)
-            step->swing /= 2;
+    if (step->floor > tolerance && before < step->floor - tolerance)
+        lower_floor(step, before);
+    if (level <= step->floor || level - step->floor <= tolerance) {
+        if (step->floor > tolerance && level < step->floor - tolerance)
+            lower_floor(step, level);
+        step->floor = level;
+        return_to_floor(step);
+        return true;
     }
-    if (step->total >= step->recent_end) {
-        step->past = step->recent;
-        open_span(&step->recent, live);
-        step->recent_end += least(step->recent_end, most(PAST_WINDOW, 8 * step->usual));
-    }
+    if (++step->higher <= step->patience)
+        return false;
+    move_floor(step, level);
+    return true;
 }
 
-bool sc_step_request(sc_step *step, uint64_t live, uint64_t bytes)
+/* Cycles that ended higher are over once live bytes are back at the floor, however small the last
+ * fall: it is the optimizer's, after the last micro-batch. */
+static bool is_back(const sc_step *step, uint64_t live)
 {
-    uint64_t after = bytes > UINT64_MAX - live ? UINT64_MAX : live + bytes;
-    sc_step_span cycle;
-    bool ended;
+    return step->higher > 0 && step->requests >= SHORTEST &&
+           (live <= step->floor || live - step->floor <= step->swing.fall / TOLERANCE);
+}
 
-    see(step, live);
-    cycle = join(&step->before, &step->now);
-    ended = has_ended(step, &cycle, after);
-    if (ended)
-        begin(step, &cycle, live);
-    else
-        count_return(step, live, cycle.floor);
+static void hear_cycle(sc_step *step, uint64_t blocks)
+{
+    step->regular = step->silent <= 2 * step->interval ? step->regular + 1 : 0;
+    if (step->regular >= REGULAR)
+        step->is_covering = false;
+    step->interval = step->silent;
+    step->silent = 0;
+    step->blocks = blocks;
+}
+
+static bool judge_round(sc_step *step, uint64_t blocks)
+{
+    uint64_t quiet = least(step->silent, sc_cover_quiet(&step->cover));
+    uint64_t gained = blocks > step->blocks ? blocks - step->blocks : step->blocks - blocks;
+
+    if (gained > quiet / FLAT)
+        return false;
+    if (quiet >= SILENCE && quiet >= step->total / 2) {
+        step->is_covering = true;
+        step->regular = 0;
+    }
+    return step->is_covering && step->requests >= SHORTEST;
+}
+
+sc_step_end sc_step_request(sc_step *step, uint64_t live, uint64_t bytes)
+{
+    uint64_t blocks = step->swing.blocks;
+    bool is_cycle = sc_swing_request(&step->swing, live, bytes);
+    bool is_round = sc_cover_next(&step->cover);
+    sc_step_end end = SC_STEP_END_NONE;
+
+    if (is_cycle) {
+        hear_cycle(step, blocks);
+        if (judge_cycle(step))
+            end = SC_STEP_END_LIVE;
+    } else if (is_back(step, live)) {
+        return_to_floor(step);
+        end = SC_STEP_END_LIVE;
+    }
+    if (is_round && judge_round(step, blocks) && end == SC_STEP_END_NONE)
+        end = SC_STEP_END_COVER;
+    if (end != SC_STEP_END_NONE) {
+        step->is_doubtful = step->has_fallen;
+        step->has_fallen = false;
+        step->requests = 0;
+    }
     step->requests++;
     step->total++;
-    forget(step, live);
-    see(step, after);
-    return ended;
+    step->silent++;
+    return end;
 }

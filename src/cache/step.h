@@ -1,71 +1,86 @@
 /* SPDX-License-Identifier: MIT
  * step.h - finds the end of a training step in what arrives.
  *
- * A step is one batch. Nothing at cudaMalloc says where it ends, but live bytes do: within a batch
- * they rise as activations pile up and fall back to the floor (weights, gradients, optimizer state)
- * as the backward pass lets go:
+ * A step is one batch. Nothing at cudaMalloc says where it ends, but there are two kinds of
+ * evidence: cycles of live bytes (swing.h), exact wherever live bytes have any, and shapes that
+ * have all come back (cover.h), which need none. Live bytes come first; each kind is doubted before
+ * it is believed.
  *
- *      top          ________                _______
- *                  /        \              /       \
- *                 /          \            /         \   ripple
- *                /            \_/\       /           \_/\
- *      floor ___/                 \_____/ end             \____/ end
+ * *Live bytes.* A cycle that ends at the floor ends a step, and so does one that ends higher, for a
+ * floor may rise for good: optimizer state is created late. But under accumulation each micro-batch
+ * ends above the floor, by the gradients, and the step only when those go:
  *
- * A step ended when live bytes fell by at least half of their usual swing, to the floor where the
- * step began; its end is put just before the next request, so that the last frees of a batch belong
- * to it. Where the fall ends at another level (optimizer state created late, gradients kept from
- * micro-batch to micro-batch) the end is only seen once live bytes have risen again by half of the
- * fall. Under accumulation a step is a micro-batch or a few of them.
+ *                  /\      /\      /\                /\      /\
+ *                 /  \    /  \    /  \              /  \    /  \
+ *                /    \__/    \__/    \__          /    \__/    \__
+ *      floor ___/     higher, higher     \__ end _/     higher     \__ end
  *
- * Until the floor has stayed in one place for a while, a fall must also be half of the whole range
- * of live bytes in the past: the ripples of a deep network's first pass would count else. From then
- * on it is the usual swing that counts, so that one long batch or a new floor delays the next end
- * by few steps only.
+ * So once ends at a higher level were followed by a return to the floor, twice as many in a row are
+ * wanted before one of them is an end again. The patience goes as slowly as it came fast: by one
+ * with each step that did not need it. And an end far below those before it says that those were
+ * none: it is doubtful, and the gate must not count its step as a quiet one.
  *
- * A wrong answer costs hits, never safety. Pure: no clock, no memory, no lock (the caller's). Bytes
- * are the exact live bytes of one device, not rounded to the driver's pages. */
+ * *Cover.* Live bytes are silent in a program that frees a buffer to allocate its replacement. When
+ * they have been so for half of the run, no new shape has come for half of it, and no more blocks
+ * are live than when that began, each round of cover ends a step. Cycles that come regularly again
+ * end that; until then they count as well.
+ *
+ * A wrong answer costs hits, never safety. Pure: no clock, no memory, no lock (the caller's). */
 #ifndef SC_CACHE_STEP_H
 #define SC_CACHE_STEP_H
 
+#include "cache/cover.h"
+#include "cache/swing.h"
 #include <stdbool.h>
 #include <stdint.h>
 
-typedef struct sc_step sc_step; /* defined in the second half of this header */
+/* What ended a step. */
+typedef enum sc_step_end {
+    SC_STEP_END_NONE, /* it goes on */
+    SC_STEP_END_LIVE,
+    SC_STEP_END_COVER,
+    SC_STEP_END_API,     /* the program itself said so */
+    SC_STEP_END_REQUESTS /* there were as many as a setting says */
+} sc_step_end;
+
+const char *sc_step_end_word(sc_step_end end);
+
+typedef struct sc_step {
+    sc_swing swing;
+    sc_cover cover;
+    uint64_t requests; /* since the last end */
+    uint64_t total;    /* in all */
+
+    bool has_floor;
+    bool has_fallen;   /* since the last end, far */
+    uint64_t floor;    /* where steps end */
+    uint64_t ends;     /* in a row there */
+    uint64_t higher;   /* cycles since the last end that ended higher */
+    uint64_t patience; /* most that `higher` may be without an end */
+    bool is_doubtful;  /* the last end: those before it were none */
+
+    bool is_covering;  /* rounds of cover end steps */
+    uint64_t silent;   /* requests since the last cycle ended */
+    uint64_t interval; /* the same, when the last cycle ended */
+    uint32_t regular;  /* cycles in a row that took no longer than twice the one before */
+    uint64_t blocks;   /* live when the last cycle ended or the last new shape came */
+} sc_step;
 
 void sc_step_init(sc_step *step);
 
-/* A request of `bytes` arrives while `live` bytes are live. True: a step ended just before it. The
- * request is taken to succeed; one that fails leaves a top that was never reached, until it is
- * forgotten. */
-bool sc_step_request(sc_step *step, uint64_t live, uint64_t bytes);
+/* A request of `bytes` arrives while `live` bytes are live. What ended a step just before it, if
+ * one ended. The request is taken to succeed; one that fails is to be freed. */
+sc_step_end sc_step_request(sc_step *step, uint64_t live, uint64_t bytes);
+
+/* That request is for the shape of `mark`, zero for one never seen. A small one is never new. */
+static inline void sc_step_ask(sc_step *step, sc_cover_mark *mark, bool is_small)
+{
+    sc_cover_ask(&step->cover, mark, !is_small);
+    if (sc_cover_quiet(&step->cover) == 0)
+        step->blocks = step->swing.blocks;
+}
 
 /* A free left `live` bytes live. */
 void sc_step_free(sc_step *step, uint64_t live);
-
-/* Live bytes during a stretch of requests. */
-typedef struct sc_step_span {
-    uint64_t top;       /* most */
-    uint64_t after_top; /* least since then */
-    uint64_t floor;     /* least */
-} sc_step_span;
-
-struct sc_step {
-    sc_step_span before,
-        now; /* this cycle, that is since the last end; its oldest part may be forgotten */
-    sc_step_span past, recent; /* whatever ends there were */
-    uint64_t now_end;          /* `requests` at which `now` becomes `before` */
-    uint64_t recent_end;       /* `total` at which `recent` becomes `past` */
-    uint64_t requests;         /* in this cycle */
-    uint64_t total;            /* requests in all */
-    uint64_t usual;            /* requests of a cycle; 0: none has ended yet */
-    uint64_t swing;            /* usual fall at the end of a cycle */
-    uint64_t floor;            /* where the last ends were found, ... */
-    uint64_t floor_since;      /* ... from this `total` on */
-    uint64_t hill;             /* most live bytes since the last return to the floor */
-    uint64_t highest_hill;     /* in this cycle, above the floor */
-    uint32_t ends_here;        /* in a row at `floor` */
-    uint32_t returns;          /* to the floor in this cycle, from a hill too low for an end */
-    bool is_settled;           /* the floor has stayed in one place for long enough, once */
-};
 
 #endif

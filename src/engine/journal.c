@@ -92,8 +92,6 @@ static void notice(sc_journal *journal, const sc_phase_change *change)
 
 static void on_phase(void *self, const sc_phase_change *change)
 {
-    static const char *const sources[] = {
-        [SC_STEPS_NAMED] = "api", [SC_STEPS_INFERRED] = "live", [SC_STEPS_COUNTED] = "requests"};
     sc_journal *journal = self;
     bool was_noticed = journal->is_noticed[change->to];
 
@@ -114,7 +112,7 @@ static void on_phase(void *self, const sc_phase_change *change)
         name_site(&record, change->shape->site);
     }
     sc_record_u64(&record, SC_F_SET_SIZE, change->set_size);
-    sc_record_string(&record, SC_F_STEP_SOURCE, sources[journal->step_source]);
+    sc_record_string(&record, SC_F_STEP_SOURCE, sc_step_end_word(journal->ended_by));
     sc_record_u64(&record, SC_F_IDLE_RELEASED, change->idle_released);
     sc_outbox_end(&journal->outbox, &record, true);
 }
@@ -161,7 +159,7 @@ static void on_step(void *self, const sc_step_row *row)
     sc_journal *journal = self;
     uint64_t now = sc_logbook_now();
 
-    journal->step_source = row->source;
+    journal->ended_by = row->ended_by;
     if (sc_logbook_is_open()) {
         if (sc_process_self.options.log_level >= SC_LEVEL_STEP &&
             row->step % sc_logbook_every() == 0)
@@ -232,8 +230,12 @@ bool sc_journal_shape(sc_journal *journal, sc_text *text, const sc_shape_row *ro
 
 bool sc_journal_init(sc_journal *journal, int device, sc_step_source source)
 {
-    *journal =
-        (sc_journal){.device = device, .step_began = sc_logbook_now(), .step_source = source};
+    static const sc_step_end ends[] = {[SC_STEPS_NAMED] = SC_STEP_END_API,
+                                       [SC_STEPS_INFERRED] = SC_STEP_END_LIVE,
+                                       [SC_STEPS_COUNTED] = SC_STEP_END_REQUESTS};
+
+    *journal = (sc_journal){
+        .device = device, .step_began = sc_logbook_now(), .ended_by = ends[source]};
     journal->is_noticed[SC_PHASE_WARMUP] = true; /* where everything starts is no news */
     journal->notices = sc_text_over(journal->notice_bytes, sizeof journal->notice_bytes);
     bool is_event = sc_process_self.options.log_level == SC_LEVEL_EVENT;

@@ -24,7 +24,7 @@ typedef struct sc_journal {
     char notice_bytes[SC_NOTICE_BYTES];
     bool is_noticed[SC_PHASE_COUNT]; /* the first change into a phase is also a notice */
     bool is_walk_due;                /* rows of changed shapes */
-    sc_step_source step_source;      /* of the last step's end */
+    sc_step_end ended_by;            /* what ended the last step */
     uint64_t step;                   /* boundaries so far */
     uint64_t step_began;             /* ns since the run began */
     uint64_t driver_free; /* the driver's free bytes, for the next step row; 0: not asked */

@@ -146,12 +146,14 @@ sc_answer ref_request(reference *ref, sc_request request, ref_block **out)
     unsigned s;
 
     if (ref->source == SC_STEPS_INFERRED &&
-        sc_step_request(&ref->inference, ref_exact_live(ref), request.bytes))
+        sc_step_request(&ref->inference, ref_exact_live(ref), request.bytes) != SC_STEP_END_NONE)
         ref_end_step(ref);
     else if (ref->source == SC_STEPS_COUNTED && ref->tally.requests == ref->rules.step_requests)
         ref_end_step(ref);
     s = shape_of(ref, &request, &is_new);
     shape = &ref->shapes[s];
+    if (ref->source == SC_STEPS_INFERRED)
+        sc_step_ask(&ref->inference, &shape->cover, request.bytes < ref->rules.small);
     ref->tally.requests++;
     shape->requests++;
     if (is_new) {
@@ -219,8 +221,11 @@ bool ref_allocated(reference *ref, ref_block *block, sc_address address)
 
 void ref_failed(reference *ref, ref_block *block)
 {
-    (void)ref;
+    bool was_forgotten = block->state == REF_GONE;
+
     block->state = REF_NONE;
+    if (ref->source == SC_STEPS_INFERRED && !was_forgotten)
+        sc_step_free(&ref->inference, ref_exact_live(ref));
 }
 
 static void real_free(reference *ref, ref_block *block)

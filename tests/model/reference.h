@@ -50,6 +50,7 @@ typedef struct ref_shape {
     uint32_t id;
     uint64_t last_step, stamp; /* stamp: order of first uses */
     uint64_t requests, hits, misses, evicted, high;
+    sc_cover_mark cover;
     unsigned slot_count;
     ref_slot slots[REF_SLOTS];
 } ref_shape;
@@ -72,7 +73,8 @@ typedef struct ref_ceded {
 typedef struct ref_past_step {
     uint64_t peak;
     uint64_t requests, evictions;
-    bool is_new; /* brought a shape, or ran out of memory */
+    bool is_new;      /* brought a shape, or ran out of memory */
+    bool is_doubtful; /* its end was */
 } ref_past_step;
 
 typedef struct reference {

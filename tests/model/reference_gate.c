@@ -197,8 +197,8 @@ bool ref_closes(reference *ref, sc_reason reason)
     return true;
 }
 
-/* Steps in a row without a new shape, up to the one that has just ended; empty ones are passed
- * over. */
+/* Steps in a row without a new shape, up to the one that has just ended; empty ones and those whose
+ * end is doubtful are passed over. */
 static uint64_t quiet_steps(const reference *ref)
 {
     uint64_t count = 0;
@@ -207,7 +207,7 @@ static uint64_t quiet_steps(const reference *ref)
         if (ref->steps[i - 1].requests > 0) {
             if (ref->steps[i - 1].is_new)
                 break;
-            count++;
+            count += !ref->steps[i - 1].is_doubtful;
         }
     }
     return count;
@@ -244,8 +244,9 @@ static void judge_step(reference *ref, uint64_t width)
             (void)ref_closes(ref, SC_REASON_THRASH);
         return;
     }
-    if (ref->steps[ref->step - 1].is_new || quiet_steps(ref) < ref->wanted ||
-        width > ref->rules.gate.max_shapes || (!is_first && ref->rules.gate.rearm == 0))
+    if (ref->steps[ref->step - 1].is_new || ref->steps[ref->step - 1].is_doubtful ||
+        quiet_steps(ref) < ref->wanted || width > ref->rules.gate.max_shapes ||
+        (!is_first && ref->rules.gate.rearm == 0))
         return;
     ref->phase = SC_PHASE_FIXED;
     ref->reason = is_first ? SC_REASON_SET_FIXED : SC_REASON_REARM;
@@ -279,6 +280,7 @@ void ref_end_step(reference *ref)
     past->peak = ref->tally.live_peak;
     past->requests = ref->tally.requests;
     past->evictions = ref->tally.evicted;
+    past->is_doubtful = ref->source == SC_STEPS_INFERRED && ref->inference.is_doubtful;
     ref_add_tally(&ref->finished, &ref->tally);
     ref->steps_in[ref->phase]++;
     ref->tally = (sc_tally){0};

@@ -722,7 +722,7 @@ START_TEST(a_steps_row_comes_before_the_phase_row_it_brings)
     ck_assert_uint_eq(f.rows_at_change[0], WARMUP + 1);
     ck_assert_int_eq(f.rows[WARMUP].phase, SC_PHASE_WARMUP);
     ck_assert_uint_eq(f.rows[WARMUP].step, WARMUP);
-    ck_assert_int_eq(f.rows[WARMUP].source, SC_STEPS_NAMED);
+    ck_assert_int_eq(f.rows[WARMUP].ended_by, SC_STEP_END_API);
     ck_assert_uint_eq(f.changes[0].step, WARMUP + 1);
     ck_assert_uint_eq(f.rows[0].tally.requests, 4);
     ck_assert_uint_eq(f.rows[0].tally.live_peak, 16 * MIB);
@@ -752,12 +752,12 @@ START_TEST(step_ends_are_inferred_until_the_program_names_one)
         if (named == 0) {
             inferred = totals_of(&f).step;
             ck_assert_uint_gt(inferred, 30);
-            ck_assert_int_eq(f.rows[10].source, SC_STEPS_INFERRED);
+            ck_assert_int_eq(f.rows[10].ended_by, SC_STEP_END_LIVE);
             sc_cache_step_end(f.cache);
         }
     }
     ck_assert_uint_eq(totals_of(&f).step, inferred + 1);
-    ck_assert_int_eq(f.rows[inferred].source, SC_STEPS_NAMED);
+    ck_assert_int_eq(f.rows[inferred].ended_by, SC_STEP_END_API);
     tear_down(&f);
 }
 END_TEST
@@ -778,7 +778,7 @@ START_TEST(every_so_many_requests_are_a_step_whatever_else_arrives)
     }
     for (unsigned i = 0; i < f.row_count; i++) {
         ck_assert_uint_eq(f.rows[i].tally.requests, 5);
-        ck_assert_int_eq(f.rows[i].source, SC_STEPS_COUNTED);
+        ck_assert_int_eq(f.rows[i].ended_by, SC_STEP_END_REQUESTS);
     }
     ck_assert_int_eq(totals_of(&f).phase, SC_PHASE_FIXED);
     tear_down(&f);

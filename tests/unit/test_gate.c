@@ -7,6 +7,7 @@ enum { WARMUP = 3, REARM = 6, MAX_SHAPES = 100 };
 static const sc_gate_step quiet = {.requests = 10, .evictions = 0, .shapes = 5};
 static const sc_gate_step thrashing = {.requests = 10, .evictions = 6, .shapes = 5};
 static const sc_gate_step wide = {.requests = 10, .evictions = 0, .shapes = MAX_SHAPES + 1};
+static const sc_gate_step doubtful = {.requests = 10, .shapes = 5, .is_doubtful = true};
 static const sc_gate_step empty = {.requests = 0, .evictions = 0, .shapes = 5};
 
 static sc_gate gate_new(uint64_t rearm)
@@ -56,6 +57,19 @@ START_TEST(a_step_that_asks_for_nothing_is_no_sign_of_a_fixed_set)
 
     ck_assert_uint_eq(steps_to_change(&gate, empty, 100), 101);
     ck_assert_uint_eq(steps_to_change(&gate, quiet, 100), WARMUP);
+}
+END_TEST
+
+START_TEST(a_doubtful_step_neither_counts_as_quiet_nor_ends_the_quiet)
+{
+    sc_gate gate = gate_new(REARM);
+
+    ck_assert_uint_eq(steps_to_change(&gate, doubtful, 100), 101);
+    ck_assert_uint_eq(steps_to_change(&gate, quiet, WARMUP - 1), WARMUP);
+    ck_assert_uint_eq(steps_to_change(&gate, doubtful, 100), 101);
+    ck_assert_uint_eq(steps_to_change(&gate, quiet, 100), 1);
+    ck_assert_uint_eq(steps_to_change(&gate, doubtful, 100), 101);
+    ck_assert_int_eq(gate.phase, SC_PHASE_FIXED);
 }
 END_TEST
 
@@ -250,7 +264,8 @@ START_TEST(every_phase_and_every_reason_has_a_word_of_its_own)
 END_TEST
 
 SC_SUITE("gate", the_set_is_fixed_after_warmup_steps_without_a_new_shape,
-         a_step_that_asks_for_nothing_is_no_sign_of_a_fixed_set, too_wide_a_set_never_opens,
+         a_step_that_asks_for_nothing_is_no_sign_of_a_fixed_set,
+         a_doubtful_step_neither_counts_as_quiet_nor_ends_the_quiet, too_wide_a_set_never_opens,
          each_reason_closes_the_gate_and_is_named,
          the_step_that_closed_the_gate_does_not_count_as_quiet,
          half_the_requests_evicted_is_no_thrash_nor_are_too_few_steps_of_more,
