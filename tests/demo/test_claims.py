@@ -79,6 +79,13 @@ def one_new_shape_in_a_thousand_steps_leaves_95_percent_fixed(build):
     expect(len(run.fallbacks()) >= 4, f"only {len(run.fallbacks())} fallbacks: were there new shapes?")
 
 
+@case
+def one_new_shape_in_a_hundred_steps_is_forgiven_every_time(build):
+    run = cached(build, "--steps", "2000", "--lengths", "rare:100", "--length", "16384")
+    expect(run.fixed_percent() >= 85, f"{run.fixed_percent():.1f}% of steps in fixed")
+    expect(len(run.fallbacks()) >= 18, f"only {len(run.fallbacks())} fallbacks: were there new shapes?")
+
+
 def expect_fixed_early(run):
     first = run.first_fixed_step()
     expect(first is not None, "never fixed")

@@ -604,6 +604,7 @@ static const sc_cache_rules scenes[] = {
      .reserve = 1000 * MIB},
     {GATE(1, 2, 3), .overhead_percent = 5, .limit = UINT64_MAX, .max_age = 3, .small = MIB},
     {GATE(1, 1, 1), .overhead_percent = 25, .limit = UINT64_MAX, .max_age = 2, .small = 30 * MIB},
+    {GATE(1, 1, 20), .overhead_percent = 100, .limit = 60 * MIB, .max_age = 64}, /* it binds */
 #undef GATE
     {.gate = {.warmup = 3, .rearm = 6, .max_shapes = 4, .is_gated = false},
      .max_age = 8,
