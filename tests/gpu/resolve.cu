@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-enum stream { PLAIN, LEGACY, THREAD };
+enum stream { PLAIN, LEGACY, THREAD, DEFAULT };
 
 static const struct row {
     const char *name, *base;
@@ -34,7 +34,7 @@ static void *resolved(const struct row *row)
     auto resolver = DRIVER(cuGetProcAddress_v2);
     CUdriverProcAddressQueryResult status;
     void *found = NULL;
-    const cuuint64_t flags = row->stream == THREAD ? CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM
+    const cuuint64_t flags = row->stream >= THREAD ? CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM
                                                    : CU_GET_PROC_ADDRESS_LEGACY_STREAM;
 
     if (resolver == NULL ||
