@@ -33,11 +33,19 @@ static CUstream stream_of(identity stream)
     return (stream & 1) != 0 ? CU_STREAM_PER_THREAD : (CUstream)stream;
 }
 
-static void remember(const sc_real *real, identity stream)
+/* The stream's own, which need not be the current one. NULL where the driver does not say: then the
+ * end of a context ends no capture of it, which is slow and right. */
+static CUcontext context_of(const sc_real *real, identity stream)
 {
     CUcontext context = NULL;
+    const CUresult result = (stream & 1) != 0 ? real->cuCtxGetCurrent(&context)
+                                              : real->cuStreamGetCtx((CUstream)stream, &context);
 
-    (void)real->cuCtxGetCurrent(&context);
+    return result == CUDA_SUCCESS ? context : NULL;
+}
+
+static void remember(identity stream, CUcontext context)
+{
     for (int i = 0; i < SLOTS; i++) {
         identity is_free = 0;
 
@@ -74,23 +82,31 @@ void sc_capture_context_ended(CUcontext context)
     }
 }
 
+typedef struct beginning {
+    const sc_real *real;
+    identity stream;
+    CUcontext context;
+} beginning;
+
 /* The count goes up before the driver is asked: from its "yes" on, a wait of ours could spoil
  * the capture. */
-static const sc_real *begin(void)
+static beginning begin(CUstream stream, bool zero_is_per_thread)
 {
-    const sc_real *real = sc_real_find();
+    beginning one = {.real = sc_real_find(), .stream = identity_of(stream, zero_is_per_thread)};
 
-    if (sc_real_is_watched(real))
+    if (sc_real_is_watched(one.real)) {
         sc_engine_capture_begin();
-    return real;
+        one.context = context_of(one.real, one.stream);
+    }
+    return one;
 }
 
-static CUresult begun(const sc_real *real, identity stream, CUresult result)
+static CUresult begun(beginning one, CUresult result)
 {
-    if (!sc_real_is_watched(real))
+    if (!sc_real_is_watched(one.real))
         return result;
     if (result == CUDA_SUCCESS)
-        remember(real, stream);
+        remember(one.stream, one.context);
     else
         sc_engine_capture_end();
     return result;
@@ -111,41 +127,40 @@ static CUresult ended(const sc_real *real, identity stream, CUresult result)
 
 CUresult cuStreamBeginCapture(CUstream stream)
 {
-    const sc_real *real = begin();
+    const beginning one = begin(stream, false);
 
-    return begun(real, identity_of(stream, false), real->cuStreamBeginCapture(stream));
+    return begun(one, one.real->cuStreamBeginCapture(stream));
 }
 
 CUresult cuStreamBeginCapture_ptsz(CUstream stream)
 {
-    const sc_real *real = begin();
+    const beginning one = begin(stream, true);
 
-    return begun(real, identity_of(stream, true), real->cuStreamBeginCapture_ptsz(stream));
+    return begun(one, one.real->cuStreamBeginCapture_ptsz(stream));
 }
 
 CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode mode)
 {
-    const sc_real *real = begin();
+    const beginning one = begin(stream, false);
 
-    return begun(real, identity_of(stream, false), real->cuStreamBeginCapture_v2(stream, mode));
+    return begun(one, one.real->cuStreamBeginCapture_v2(stream, mode));
 }
 
 CUresult cuStreamBeginCapture_v2_ptsz(CUstream stream, CUstreamCaptureMode mode)
 {
-    const sc_real *real = begin();
+    const beginning one = begin(stream, true);
 
-    return begun(real, identity_of(stream, true), real->cuStreamBeginCapture_v2_ptsz(stream, mode));
+    return begun(one, one.real->cuStreamBeginCapture_v2_ptsz(stream, mode));
 }
 
 CUresult cuStreamBeginCaptureToGraph(CUstream stream, CUgraph graph,
                                      const CUgraphNode *dependencies, const CUgraphEdgeData *edges,
                                      size_t count, CUstreamCaptureMode mode)
 {
-    const sc_real *real = begin();
+    const beginning one = begin(stream, false);
 
-    return begun(
-        real, identity_of(stream, false),
-        real->cuStreamBeginCaptureToGraph(stream, graph, dependencies, edges, count, mode));
+    return begun(one, one.real->cuStreamBeginCaptureToGraph(stream, graph, dependencies, edges,
+                                                            count, mode));
 }
 
 CUresult cuStreamBeginCaptureToGraph_ptsz(CUstream stream, CUgraph graph,
@@ -153,11 +168,10 @@ CUresult cuStreamBeginCaptureToGraph_ptsz(CUstream stream, CUgraph graph,
                                           const CUgraphEdgeData *edges, size_t count,
                                           CUstreamCaptureMode mode)
 {
-    const sc_real *real = begin();
+    const beginning one = begin(stream, true);
 
-    return begun(
-        real, identity_of(stream, true),
-        real->cuStreamBeginCaptureToGraph_ptsz(stream, graph, dependencies, edges, count, mode));
+    return begun(one, one.real->cuStreamBeginCaptureToGraph_ptsz(stream, graph, dependencies, edges,
+                                                                 count, mode));
 }
 
 CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph)

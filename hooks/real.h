@@ -38,6 +38,7 @@
 #undef cuMemcpyHtoD
 #undef cuStreamBeginCapture
 #undef cuStreamDestroy
+#undef cuStreamGetCtx
 
 /* The header keeps the types of retired functions to itself; all but the first are their
  * successors'. */

@@ -16,12 +16,13 @@ typedef unsigned fake_calls_type(const char *name);
 typedef void fake_answer_type(const char *name,
                               int result);         /* not 0: from now on, and do nothing */
 typedef void *fake_address_type(const char *name); /* the driver's own function */
-typedef void fake_twins_type(bool are_twins); /* cuGetProcAddress's cuMemAlloc is not dlsym's */
-typedef void fake_memory_type(size_t bytes);  /* live at most; then out of memory */
-typedef unsigned fake_live_type(void);        /* blocks */
-typedef void fake_capture_type(int status);   /* of every stream, to cuStreamIsCapturing */
-typedef void fake_primary_type(int count);    /* references to device 0's primary context */
-typedef void fake_reenter_type(bool does);    /* cuMemAlloc_v2 first calls a cuMemFree_v2 by name */
+typedef void fake_twins_type(bool are_twins);     /* cuGetProcAddress's cuMemAlloc is not dlsym's */
+typedef void fake_memory_type(size_t bytes);      /* live at most; then out of memory */
+typedef unsigned fake_live_type(void);            /* blocks */
+typedef void fake_capture_type(int status);       /* of every stream, to cuStreamIsCapturing */
+typedef void fake_primary_type(int count);        /* references to device 0's primary context */
+typedef void fake_foreign_type(uintptr_t stream); /* is the primary context's; else the current */
+typedef void fake_reenter_type(bool does); /* cuMemAlloc_v2 first calls a cuMemFree_v2 by name */
 
 enum { FAKE_CONTEXT = 0x1000, FAKE_PRIMARY = 0x2000 };
 

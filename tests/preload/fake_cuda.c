@@ -36,6 +36,7 @@ static atomic_bool are_twins;
 static atomic_bool does_reenter;
 static atomic_int capture_status;
 static atomic_int primary_count;
+static atomic_uintptr_t foreign_stream;
 
 /* Controls. */
 
@@ -45,6 +46,7 @@ EXPORT fake_live_type fake_live;
 EXPORT fake_capture_type fake_capture;
 EXPORT fake_primary_type fake_primary;
 EXPORT fake_reenter_type fake_reenter;
+EXPORT fake_foreign_type fake_foreign;
 
 void fake_twins(bool are)
 {
@@ -74,6 +76,11 @@ void fake_capture(int status)
 void fake_primary(int count)
 {
     atomic_store(&primary_count, count);
+}
+
+void fake_foreign(uintptr_t stream)
+{
+    atomic_store(&foreign_stream, stream);
 }
 
 void fake_reenter(bool does)
@@ -289,7 +296,14 @@ int cuDevicePrimaryCtxRelease_v2(int device)
 
 /* Streams. */
 
+EXPORT int cuStreamGetCtx(uintptr_t stream, uintptr_t *context);
 EXPORT int cuStreamIsCapturing(void *stream, int *status);
+
+int cuStreamGetCtx(uintptr_t stream, uintptr_t *context)
+{
+    *context = stream == atomic_load(&foreign_stream) ? FAKE_PRIMARY : contexts[depth];
+    return fake_called("cuStreamGetCtx");
+}
 
 int cuStreamIsCapturing(void *stream, int *status)
 {

@@ -37,6 +37,7 @@ nothing_type cuMemcpy2DUnaligned_v2_ptds, cuMemcpy3D_v2, cuMemcpy3D_v2_ptds;
 fake_calls_type fake_calls;
 fake_answer_type fake_answer;
 fake_capture_type fake_capture;
+fake_foreign_type fake_foreign;
 fake_primary_type fake_primary;
 
 enum { STREAM = 0x100, OTHER = 0x200 };
@@ -89,6 +90,23 @@ static void every_begin_is_matched_by_one_end(void)
           "an end without a begin ends nothing");
     CHECK(cuCtxDestroy_v2(FAKE_CONTEXT) == SUCCESS && seen->captures == 0,
           "a context takes its captures with it");
+}
+
+static void a_capture_is_its_streams_contexts(void)
+{
+    fake_foreign(STREAM);
+    CHECK(cuStreamBeginCapture_v2(STREAM, 0) == SUCCESS && seen->captures == 1, "begin");
+    CHECK(cuCtxDestroy_v2(FAKE_CONTEXT) == SUCCESS && seen->captures == 1,
+          "the context that was current when it began does not end it");
+    CHECK(cuCtxDestroy_v2(FAKE_PRIMARY) == SUCCESS && seen->captures == 0,
+          "the one its stream was made in does");
+    fake_answer("cuStreamGetCtx", INVALID_VALUE);
+    (void)cuStreamBeginCapture_v2(STREAM, 0);
+    CHECK(cuCtxDestroy_v2(FAKE_PRIMARY) == SUCCESS && seen->captures == 1,
+          "where the driver does not say which that is, none does");
+    CHECK(cuStreamDestroy_v2(STREAM) == SUCCESS && seen->captures == 0, "but the stream's end");
+    fake_answer("cuStreamGetCtx", SUCCESS);
+    fake_foreign(0);
 }
 
 static void a_failed_begin_or_end_counts_as_the_driver_says(void)
@@ -340,6 +358,7 @@ int main(void)
     (void)cuCtxSetCurrent(FAKE_CONTEXT);
     direct_binding_is_served();
     every_begin_is_matched_by_one_end();
+    a_capture_is_its_streams_contexts();
     a_failed_begin_or_end_counts_as_the_driver_says();
     each_thread_has_its_own_default_stream();
     contexts_are_forgotten_before_they_die();
