@@ -3,13 +3,16 @@
 """Takes rules out of the sources, one at a time, and looks whether a test misses them.
 
 Each NAME.patch beside this file removes one rule and is named after what is missing then. Above its diff it says in
-prose which rule that is and where it is written down, and in two lines that are read here:
+prose which rule that is and where it is written down, and in lines that are read here:
 
     Builds: TARGET...
     Caught-by: ctest -R 'REGEX'
 
+Where there are several Caught-by, each must catch it: a rule may be held by a test of its own and by a whole run.
+
 Two copies of the sources, kept between runs, are built and tested side by side, a patch at a time. A patch that no
-longer applies, does not compile, or leaves every test standing is a failure; so is a test that fails without any."""
+longer applies, does not compile, or leaves every test of a line standing is a failure; so is a test that fails
+without any."""
 
 import argparse
 import concurrent.futures
@@ -38,7 +41,7 @@ class Mutant:
     patch: pathlib.Path
     files: list
     targets: list
-    regex: str
+    regexes: list
 
 
 @dataclasses.dataclass
@@ -54,21 +57,23 @@ class Refused(Exception):
 
 
 def header(text, key):
-    found = re.findall(rf"^{key}: (.+)$", text, re.MULTILINE)
-    if len(found) != 1:
-        raise Refused(f"wants one line that begins with {key}:")
-    return shlex.split(found[0])
+    """The words of each line for `key` above the diff."""
+    found = re.findall(rf"^{key}: (.+)$", text.partition("\n--- ")[0], re.MULTILINE)
+    if not found:
+        raise Refused(f"wants a line that begins with {key}:")
+    return [shlex.split(line) for line in found]
 
 
 def read(patch):
     text = patch.read_text()
     caught = header(text, "Caught-by")
-    if len(caught) != 3 or caught[:2] != ["ctest", "-R"]:
+    if any(len(words) != 3 or words[:2] != ["ctest", "-R"] for words in caught):
         raise Refused("Caught-by: is not of the form ctest -R 'REGEX'")
     files = re.findall(r"^--- a/(\S+)$", text, re.MULTILINE)
     if not files:
         raise Refused("has no diff")
-    return Mutant(patch.stem, patch, files, header(text, "Builds"), caught[2])
+    targets = [target for words in header(text, "Builds") for target in words]
+    return Mutant(patch.stem, patch, files, targets, [words[2] for words in caught])
 
 
 def end_session(leader):
@@ -139,7 +144,7 @@ class Copy:
         return run(["ninja", "-C", self.build, "-j", "1", *sorted(targets)], BUILD_SECONDS)
 
     def test(self, regex, *more, seconds=TEST_SECONDS):
-        environment = {**os.environ, "CK_TIMEOUT_MULTIPLIER": "50"}
+        environment = {**os.environ, "CK_TIMEOUT_MULTIPLIER": "50", "SC_SEED": "1"}
         return run(["ctest", "--test-dir", self.build, "--output-on-failure", "-R", regex, *more], seconds,
                    env=environment)
 
@@ -171,13 +176,13 @@ def judge(copy, mutant):
     status, output = copy.make(mutant.targets)
     if status != 0:
         return Verdict(mutant.name, False, "does not compile\n" + output[-3000:])
-    status, output = copy.test(mutant.regex, "--stop-on-failure")
-    if status is None:
-        return Verdict(mutant.name, True, f"{mutant.regex} does not end")
-    caught = failed_tests(output)
-    if caught:
-        return Verdict(mutant.name, True, caught)
-    return Verdict(mutant.name, False, f"survives ctest -R '{mutant.regex}'" + ("" if status == 0 else f"\n{output}"))
+    caught = []
+    for regex in mutant.regexes:
+        status, output = copy.test(regex, "--stop-on-failure")
+        caught.append(f"{regex} does not end" if status is None else failed_tests(output))
+        if not caught[-1]:
+            return Verdict(mutant.name, False, f"survives ctest -R '{regex}'" + ("" if status == 0 else f"\n{output}"))
+    return Verdict(mutant.name, True, "; ".join(caught))
 
 
 def try_out(copy, mutant):
@@ -224,12 +229,12 @@ def prepare(copies, mutants, names, origin, cuda):
 
     with concurrent.futures.ThreadPoolExecutor(len(copies)) as pool:
         list(pool.map(one, copies))
-    for mutant in mutants:
-        if not copies[0].tests(mutant.regex):
-            raise Refused(f"{mutant.name}: no test is called {mutant.regex}")
+    regexes = {regex: mutant.name for mutant in mutants for regex in mutant.regexes}
+    for regex, name in regexes.items():
+        if not copies[0].tests(regex):
+            raise Refused(f"{name}: no test is called {regex}")
     print("testing the sources as they are ...", flush=True)
-    regex = "|".join(sorted({mutant.regex for mutant in mutants}))
-    status, output = copies[0].test(regex, "-j", str(len(copies)), seconds=BUILD_SECONDS)
+    status, output = copies[0].test("|".join(sorted(regexes)), "-j", str(len(copies)), seconds=BUILD_SECONDS)
     if status != 0:
         raise Refused("a test fails without any mutant\n" + output[-3000:])
 
