@@ -149,8 +149,8 @@ class Copy:
                    env=environment)
 
     def tests(self, regex):
-        return re.findall(r"^ *Test +#\d+: (.+)$", must(["ctest", "--test-dir", self.build, "-N", "-R", regex], "ctest"),
-                          re.MULTILINE)
+        output = must(["ctest", "--test-dir", self.build, "-N", "-R", regex], "ctest -N fails")
+        return re.findall(r"^ *Test +#\d+: (.+)$", output, re.MULTILINE)
 
     def apply(self, patch):
         # outside any repository, for git takes paths to be its own there
