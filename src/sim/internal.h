@@ -32,6 +32,14 @@ void simcuda_mapped_bytes(int device, uint64_t *now, uint64_t *most);
 void simcuda_violation(const char *kind, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* For tests: stops the thread of that name (pthread_setname_np) at its next call of a function of
+ * the driver, which it has then entered and done nothing in. simcuda_await_thread() returns when it
+ * stands there, simcuda_release_thread() lets it go on. `function` must live as long. Nonzero: no
+ * such function, or too many are held. A stream is held by a host function that waits. */
+int simcuda_hold_thread(const char *thread, const char *function);
+void simcuda_await_thread(const char *thread);
+void simcuda_release_thread(const char *thread);
+
 /* The judge. libcudart says what the program was given, and what it gives back, as the program sees
  * it: above whatever wraps the driver's calls. An allocation counts from its return: say so before
  * the program can know the address. A free is told of before the driver is (from then on another

@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "hold.h"
 #include "internal.h"
 #include "settings.h"
 
@@ -43,6 +44,11 @@ static bool matches(const char *name, const char *wanted)
     return strcmp(name, wanted) == 0 || (strlen(wanted) == base && memcmp(name, wanted, base) == 0);
 }
 
+bool sim_calls_are(enum sim_call call, const char *name)
+{
+    return matches(names[call], name);
+}
+
 bool sim_calls_known(const char *name)
 {
     for (size_t i = 0; i < SIM_CALL_COUNT; i++)
@@ -70,6 +76,7 @@ int sim_calls_enter(enum sim_call call)
 
     current = call;
     atomic_fetch_add_explicit(&counts[call], 1, memory_order_relaxed);
+    sim_hold_here(call);
     if (!fails[call])
         return 0;
     for (size_t i = 0; i < list->count; i++)

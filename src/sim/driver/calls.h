@@ -32,6 +32,9 @@ const char *sim_calls_name(enum sim_call call);
 /* Is `name` an exported function, or one without its version and stream suffixes? */
 bool sim_calls_known(const char *name);
 
+/* Does it mean this one? */
+bool sim_calls_are(enum sim_call call, const char *name);
+
 /* Hands the counters to the report and arms SIMCUDA_FAIL; once per process. */
 void sim_calls_start(void);
 

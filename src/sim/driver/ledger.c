@@ -5,14 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_UNMAPPED 1024 /* records kept though their memory is gone, so that reports name them  \
-                            */
+#define MOST_UNMAPPED                                                                              \
+    1024 /* records kept though their memory is gone, so that reports name them                    \
+          */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* for all below */
 static struct sim_record **table;
 static size_t used, capacity;
 static struct sim_record *unmapped[MOST_UNMAPPED]; /* a ring; each is held */
 static uint64_t unmapped_ever;
+static struct sim_record *passing; /* reused ones that operations still claim; each is held */
 static uint64_t last_number;
 
 static void hold(struct sim_record *record)
@@ -20,14 +22,31 @@ static void hold(struct sim_record *record)
     atomic_fetch_add(&record->references, 1);
 }
 
+static bool let_go(struct sim_record *record)
+{
+    return atomic_fetch_sub(&record->references, 1) == 1;
+}
+
+/* Former owners that nobody else holds go with the record, and theirs with them. */
 void sim_ledger_put(struct sim_record *record)
 {
-    if (atomic_fetch_sub(&record->references, 1) > 1)
-        return;
-    for (size_t i = 0; i < record->former_count; i++)
-        sim_ledger_put(record->formers[i]);
-    free(record->formers);
-    free(record);
+    struct sim_record *dead = NULL;
+
+    if (let_go(record)) {
+        record->next = NULL;
+        dead = record;
+    }
+    while (dead) {
+        record = dead;
+        dead = record->next;
+        for (size_t i = 0; i < record->former_count; i++)
+            if (let_go(record->formers[i])) {
+                record->formers[i]->next = dead;
+                dead = record->formers[i];
+            }
+        free(record->formers);
+        free(record);
+    }
 }
 
 /* Index of the first record that ends behind `address`. */
@@ -67,7 +86,7 @@ static bool reserve(void)
 
     if (used < capacity)
         return true;
-    grown = realloc(table, wanted * sizeof *table);
+    grown = realloc(table, wanted * sizeof(struct sim_record *));
     if (!grown)
         return false;
     table = grown;
@@ -79,7 +98,7 @@ static void list(struct sim_record *record)
 {
     size_t at = first_behind(record->address);
 
-    memmove(table + at + 1, table + at, (used - at) * sizeof *table);
+    memmove(table + at + 1, table + at, (used - at) * sizeof(struct sim_record *));
     table[at] = record;
     used++;
     record->listed = true;
@@ -90,20 +109,17 @@ static void unlist(struct sim_record *record)
     size_t at = first_behind(record->address);
 
     used--;
-    memmove(table + at, table + at + 1, (used - at) * sizeof *table);
+    memmove(table + at, table + at + 1, (used - at) * sizeof(struct sim_record *));
     record->listed = false;
     sim_ledger_put(record);
 }
 
-/* Adds a former owner if operations still claim it. Where there is no memory for that, one early
- * use may go unseen. */
+/* Where there is no memory for it, one early use may go unseen. */
 static void add_former(struct sim_record *heir, struct sim_record *former)
 {
-    struct sim_record **grown;
+    struct sim_record **grown =
+        realloc(heir->formers, (heir->former_count + 1) * sizeof(struct sim_record *));
 
-    if (atomic_load(&former->claims) == 0)
-        return;
-    grown = realloc(heir->formers, (heir->former_count + 1) * sizeof *grown);
     if (!grown)
         return;
     heir->formers = grown;
@@ -111,27 +127,49 @@ static void add_former(struct sim_record *heir, struct sim_record *former)
     hold(former);
 }
 
-/* Lets go of those that nobody claims any more: their chain would never end. */
+static bool is_claimed(const struct sim_record *record)
+{
+    return atomic_load(&record->claims) > 0;
+}
+
+/* Lets go of former owners that nobody claims any more: their chain would never end. */
 static void prune(struct sim_record *record)
 {
     size_t kept = 0;
 
     for (size_t i = 0; i < record->former_count; i++)
-        if (atomic_load(&record->formers[i]->claims) > 0)
+        if (is_claimed(record->formers[i]) && is_claimed(record))
             record->formers[kept++] = record->formers[i];
         else
             sim_ledger_put(record->formers[i]);
     record->former_count = kept;
 }
 
-/* `heir` has been given memory of `record`. */
-static void succeed(struct sim_record *record, struct sim_record *heir)
+static void forget_done(void)
 {
-    prune(record);
-    add_former(heir, record);
-    for (size_t i = 0; i < record->former_count; i++)
-        if (overlaps(record->formers[i], heir->address, heir->bytes))
-            add_former(heir, record->formers[i]);
+    struct sim_record **link = &passing;
+
+    while (*link) {
+        struct sim_record *record = *link;
+
+        prune(record);
+        if (is_claimed(record)) {
+            link = &record->next;
+        } else {
+            *link = record->next;
+            sim_ledger_put(record);
+        }
+    }
+}
+
+/* `heir` has been given memory of `record`, and perhaps others will be given the rest. */
+static void succeed(struct sim_record *record, const struct sim_record *heir)
+{
+    if (is_claimed(record)) {
+        record->next = passing;
+        passing = record;
+        hold(record);
+    }
     atomic_store(&record->heir, heir->number);
     atomic_store(&record->state, SIM_REUSED);
     unlist(record);
@@ -157,6 +195,10 @@ bool sim_ledger_add(uintptr_t address, size_t bytes, uint64_t *twice)
                 *twice = old->number;
             succeed(old, record);
         }
+        forget_done();
+        for (old = passing; old; old = old->next)
+            if (overlaps(old, address, bytes))
+                add_former(record, old);
         list(record);
     }
     pthread_mutex_unlock(&lock);

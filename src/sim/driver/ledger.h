@@ -37,7 +37,8 @@ struct sim_record {
     size_t bytes;
     uint64_t number; /* of the program's allocation calls, from 1 */
     /* Under the lock: */
-    struct sim_record **formers; /* whose memory it was given while operations claimed them */
+    struct sim_record *next;     /* of those that are reused and still claimed */
+    struct sim_record **formers; /* of those, whose memory it was given */
     size_t former_count;
     bool listed;   /* in the table */
     bool unmapped; /* its memory has left the driver */

@@ -52,38 +52,47 @@ static const struct {
     int version;
     void *ours;
 } functions[COUNT] = {
-#define ROW(name, base, version) {#name, base, version, (void *)(uintptr_t)name},
-    FUNCTIONS(ROW)
+#define ROW(name, base, version) {#name, base, version, (void *)(uintptr_t)(name)},
+    FUNCTIONS(ROW) /* NOLINT(performance-no-int-to-ptr): functions are kept as objects */
 #undef ROW
 };
 
-static _Atomic(void *) nexts[COUNT];
+typedef void (*any_function)(void);
+
+static _Atomic(any_function) nexts[COUNT];
 
 /* What the program would call without us: the cache's function, or the driver's. */
-static void *next(enum function index)
+static any_function next(enum function index)
 {
-    void *found = atomic_load(&nexts[index]);
+    any_function found = atomic_load(&nexts[index]);
 
     if (!found) {
-        found = dlsym(RTLD_NEXT, functions[index].name);
+        void *symbol = dlsym(RTLD_NEXT, functions[index].name);
+
+        memcpy(&found, &symbol, sizeof found); /* POSIX has it so, ISO C lacks the cast */
         atomic_store(&nexts[index], found);
     }
     return found;
 }
 
-#define NEXT(name) ((__typeof__(&name))(uintptr_t)next(INDEX_##name))
+#define NEXT(name) ((__typeof__(&(name)))next(INDEX_##name))
+
+static const void *pointer(CUdeviceptr address)
+{
+    return (const void *)(uintptr_t)address; /* NOLINT(performance-no-int-to-ptr) */
+}
 
 static CUresult tell(CUresult status, const CUdeviceptr *address, size_t bytes)
 {
     if (status == CUDA_SUCCESS && simcuda_allocated)
-        simcuda_allocated((const void *)(uintptr_t)*address, bytes); /* NOLINT(*-int-to-ptr) */
+        simcuda_allocated(pointer(*address), bytes);
     return status;
 }
 
-static CUresult tell_host(CUresult status, void *const *pointer, size_t bytes)
+static CUresult tell_host(CUresult status, void *const *memory, size_t bytes)
 {
     if (status == CUDA_SUCCESS && simcuda_allocated)
-        simcuda_allocated(*pointer, bytes);
+        simcuda_allocated(*memory, bytes);
     return status;
 }
 
@@ -116,9 +125,9 @@ CUresult cuMemAllocHost_v2(void **pp, size_t bytesize)
     return tell_host(NEXT(cuMemAllocHost_v2)(pp, bytesize), pp, bytesize);
 }
 
-static simcuda_allocation *tell_freeing(const void *pointer)
+static simcuda_allocation *tell_freeing(const void *memory)
 {
-    return pointer && simcuda_freeing ? simcuda_freeing(pointer) : NULL;
+    return memory && simcuda_freeing ? simcuda_freeing(memory) : NULL;
 }
 
 static CUresult tell_freed(simcuda_allocation *allocation, CUresult status)
@@ -130,8 +139,7 @@ static CUresult tell_freed(simcuda_allocation *allocation, CUresult status)
 
 CUresult cuMemFree_v2(CUdeviceptr dptr)
 {
-    simcuda_allocation *allocation =
-        tell_freeing((const void *)(uintptr_t)dptr); /* NOLINT(*-int-to-ptr) */
+    simcuda_allocation *allocation = tell_freeing(pointer(dptr));
 
     return tell_freed(allocation, NEXT(cuMemFree_v2)(dptr));
 }

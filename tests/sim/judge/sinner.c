@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/internal.h"
 #include "sim/simcuda.h"
 
 enum { BYTES = 1 << 20, BUFFERS = 3, ROUNDS = 20 };
@@ -152,6 +153,7 @@ static void two_owners(void)
     void *first = new_memory(BYTES), *second = new_memory(BYTES);
 
     MUST(cudaMemset(first, 0, BYTES));
+    MUST(cudaDeviceSynchronize()); /* else it may run after the free that follows, another sin */
     MUST(cudaFree(second));
 }
 
@@ -284,6 +286,32 @@ static void threads(void)
         pthread_join(others[i], NULL);
 }
 
+static void *ask_for_a_new_size(void *stream)
+{
+    void *memory;
+
+    must(pthread_setname_np(pthread_self(), "held"), "name");
+    memory = new_memory(7 * BYTES);
+    MUST(cudaMemsetAsync(memory, 7, BYTES, stream));
+    MUST(cudaFree(memory));
+    return NULL;
+}
+
+/* Right: while one thread stands inside the driver's allocation, the other goes on. */
+static void held_thread(void)
+{
+    cudaStream_t first = new_stream(), second = new_stream();
+    pthread_t other;
+
+    hand_over_between(first, second);
+    must(simcuda_hold_thread("held", "cuMemAlloc"), "hold");
+    must(pthread_create(&other, NULL, ask_for_a_new_size, first), "thread");
+    simcuda_await_thread("held");
+    hand_over_between(first, second);
+    simcuda_release_thread("held");
+    pthread_join(other, NULL);
+}
+
 /* hand_over() by the driver's calls alone, linked or from the resolver; and a free too many. */
 static void hand_over_by_driver(CUresult (*allocate)(CUdeviceptr *, size_t),
                                 CUresult (*release)(CUdeviceptr))
@@ -346,6 +374,7 @@ int main(int argc, char **argv)
         {"replay", replay},
         {"break-capture", break_capture},
         {"threads", threads},
+        {"held-thread", held_thread},
         {"linked-driver", linked_driver},
         {"resolved-driver", resolved_driver},
     };

@@ -83,6 +83,11 @@ def threads_that_pass_memory_to_each_other_are_clean_under_our_cache(judge):
             expect_served(judge.expect("threads", {}, "cache", JUDGE=mode, **delay), "cudaMalloc")
 
 
+def a_thread_inside_the_driver_holds_up_no_other_thread(judge):
+    for under in "no cache", "cache":
+        judge.expect("held-thread", {}, under)
+
+
 def expect_served(run, call):
     """The cache had hits: fewer of the program's requests than that reached the driver."""
     requests, reached = run.calls.get(call, 0), run.calls["cuMemAlloc_v2"]
