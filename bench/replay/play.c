@@ -160,6 +160,8 @@ static void play_step(struct player *player, size_t step)
 {
     FILE *out = player->rules->steps_to;
 
+    if (player->rules->at_step != NULL)
+        player->rules->at_step();
     play_events(player, trace_step_begin(player->trace, step),
                 trace_step_begin(player->trace, step + 1));
     if (out != NULL)

@@ -16,6 +16,7 @@ struct play_rules {
     uint64_t loop_to;        /* steps, by `loop`; 0: `passes` it is */
     const struct loop *loop; /* NULL: not needed */
     FILE *steps_to;          /* NULL: nowhere */
+    void (*at_step)(void);   /* a step begins; NULL: nobody wants to know */
     double progress;         /* seconds between two lines */
     bool verifies;
     bool times; /* each call */
