@@ -35,6 +35,8 @@ sc_cache *sc_cache_new(const sc_cache_rules *rules, const sc_cache_observer *obs
     cache->step_source = rules->step_source;
     sc_step_init(&cache->inference);
     sc_gate_init(&cache->gate, cache->rules.gate);
+    if (rules->declared.shapes > 0)
+        sc_gate_declare(&cache->gate);
     if (cache->gate.phase != SC_PHASE_WARMUP)
         sc_state_changed(cache, SC_PHASE_WARMUP, NULL);
     return cache;
@@ -130,8 +132,16 @@ static void forget_surplus(sc_cache *cache, const sc_shape *keep)
     }
 }
 
+/* NULL: the request's shape was not declared. */
+static const sc_hint *find_declared(const sc_cache *cache, const sc_request *request)
+{
+    const sc_declared *declared = &cache->rules.declared;
+
+    return declared->shapes > 0 ? declared->find(request->bytes, request->site) : NULL;
+}
+
 /* First sight of a shape: the log learns of it before the gate judges. */
-static void announce(sc_cache *cache, const sc_shape *shape)
+static void announce(sc_cache *cache, const sc_shape *shape, bool is_declared)
 {
     sc_phase from = cache->gate.phase;
 
@@ -141,7 +151,7 @@ static void announce(sc_cache *cache, const sc_shape *shape)
         sc_state_shape_row(shape, &row);
         cache->observer.shape(cache->observer.self, &row);
     }
-    if (!shape->is_small && sc_gate_new_shape(&cache->gate))
+    if (!shape->is_small && !is_declared && sc_gate_new_shape(&cache->gate))
         sc_state_changed(cache, from, shape);
 }
 
@@ -159,9 +169,13 @@ static sc_shape *recognize(sc_cache *cache, const sc_request *request)
     shape =
         sc_shapes_add(&cache->shapes, request->context, request->bytes, request->site, cache->step);
     if (shape) {
+        const sc_hint *declared = find_declared(cache, request);
+
         shape->requests++;
         forget_surplus(cache, shape);
-        announce(cache, shape);
+        if (declared && (declared->label[0] || declared->count))
+            (void)sc_shape_hint(shape, declared);
+        announce(cache, shape, declared != NULL);
     }
     return shape;
 }

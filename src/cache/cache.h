@@ -56,12 +56,21 @@ typedef enum sc_step_source {
     SC_STEPS_COUNTED,  /* every step_requests requests, and nothing else */
 } sc_step_source;
 
+/* A set of shapes that was known before: caching starts at once, and none of it is ever new. */
+typedef struct sc_declared {
+    uint64_t shapes; /* how many; 0: nothing was declared */
+    /* What was said of this one, which may be nothing; NULL: it is not in the set. Called under the
+     * device's lock. */
+    const sc_hint *(*find)(uint64_t bytes, uint32_t site);
+} sc_declared;
+
 typedef struct sc_cache_rules {
     sc_gate_rules gate;
     bool is_observing; /* the gate runs, nothing is ever parked or served */
     sc_step_source step_source;
     uint64_t step_requests; /* at least 1 */
-    bool is_keyed_by_site;  /* the call site is part of the key */
+    sc_declared declared;
+    bool is_keyed_by_site; /* the call site is part of the key */
     uint64_t overhead_percent;
     uint64_t limit;    /* bytes */
     uint64_t max_age;  /* steps */
@@ -113,7 +122,7 @@ typedef struct sc_phase_change {
     sc_reason reason;
     uint64_t step;
     const sc_shape_row *shape; /* what brought it about; NULL when no single request did */
-    uint64_t set_size;         /* shapes used in the last max_age steps */
+    uint64_t set_size;         /* shapes used in the last max_age steps, or declared */
     uint64_t idle_released;    /* mapped bytes the change gives back, at once or at the next free */
 } sc_phase_change;
 

@@ -45,6 +45,14 @@ static void enter_fixed(sc_gate *gate)
         gate->wanted *= 2;
 }
 
+void sc_gate_declare(sc_gate *gate)
+{
+    if (gate->phase != SC_PHASE_WARMUP)
+        return;
+    enter_fixed(gate);
+    gate->reason = SC_REASON_DECLARED;
+}
+
 /* `a` >= 4 x `b`, whatever b. */
 static bool is_four_times(uint64_t a, uint64_t b)
 {

@@ -57,6 +57,8 @@ typedef struct sc_gate_step {
 } sc_gate_step;
 
 void sc_gate_init(sc_gate *gate, sc_gate_rules rules);
+/* The set is known before anything arrives: open from the start. Nothing without a gate. */
+void sc_gate_declare(sc_gate *gate);
 /* Each returns whether the phase changed; gate->reason says why. */
 bool sc_gate_new_shape(sc_gate *gate);
 bool sc_gate_step_end(sc_gate *gate, sc_gate_step step);

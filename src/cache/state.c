@@ -64,7 +64,8 @@ void sc_state_changed(sc_cache *cache, sc_phase from, const sc_shape *shape)
         .to = cache->gate.phase,
         .reason = cache->gate.reason,
         .step = cache->step,
-        .set_size = cache->shapes.recent,
+        .set_size = cache->gate.reason == SC_REASON_DECLARED ? cache->rules.declared.shapes
+                                                             : cache->shapes.recent,
     };
     sc_shape_row row;
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/options.h"
 #include "base/path.h"
+#include "base/set.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/emit.h"
@@ -132,6 +133,27 @@ static void check_log(const sc_options *options)
                sc_option_rows[SC_OPTION_log].name, options->log);
 }
 
+/* The same of a declared set. */
+static void check_shapes(const sc_options *options)
+{
+    static sc_identity identity;
+    static char path[SC_PATH_BYTES];
+    char error[1024];
+    sc_set set;
+
+    if (!options->shapes[0])
+        return;
+    sc_identity_read(&identity, options->run_id, environ);
+    if (!sc_path_expand(path, sizeof path, options->shapes, &identity, 1))
+        sc_say("%s is \"%.200s\", which has a placeholder that is none, or is too long; no set "
+               "would be loaded.",
+               sc_option_rows[SC_OPTION_shapes].name, options->shapes);
+    else if (sc_set_read(&set, path, error, sizeof error))
+        sc_set_release(&set);
+    else
+        sc_say("%s; nothing of it would be loaded.", error);
+}
+
 static int env(int count, char **arguments)
 {
     sc_options options;
@@ -145,6 +167,7 @@ static int env(int count, char **arguments)
         return sc_usage(&sc_command_env, "env: no option \"%.64s\"", arguments[0]);
     sc_options_read(&options, is_set, environ, warn, NULL);
     check_log(&options);
+    check_shapes(&options);
     print_text(&options, is_set);
     return SC_EXIT_DONE;
 }

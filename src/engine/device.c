@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/device.h"
 #include "base/clock.h"
+#include "engine/declared.h"
 #include "engine/process.h"
 #include "engine/thread.h"
 #include <stdatomic.h>
@@ -131,6 +132,7 @@ static sc_device *new_device(int ordinal)
         total = 0;
     sc_cache_rules made = rules(total);
 
+    made.declared = sc_declared_on(ordinal, total);
     if (!sc_journal_init(&device->journal, ordinal, made.step_source)) {
         delete_device(device);
         return NULL;

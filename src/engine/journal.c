@@ -234,8 +234,8 @@ bool sc_journal_init(sc_journal *journal, int device, sc_step_source source)
                                        [SC_STEPS_INFERRED] = SC_STEP_END_LIVE,
                                        [SC_STEPS_COUNTED] = SC_STEP_END_REQUESTS};
 
-    *journal = (sc_journal){
-        .device = device, .step_began = sc_logbook_now(), .ended_by = ends[source]};
+    *journal =
+        (sc_journal){.device = device, .step_began = sc_logbook_now(), .ended_by = ends[source]};
     journal->is_noticed[SC_PHASE_WARMUP] = true; /* where everything starts is no news */
     journal->notices = sc_text_over(journal->notice_bytes, sizeof journal->notice_bytes);
     bool is_event = sc_process_self.options.log_level == SC_LEVEL_EVENT;

@@ -2,6 +2,7 @@
 #include "engine/process.h"
 #include "base/clock.h"
 #include "base/text.h"
+#include "engine/declared.h"
 #include "engine/logbook.h"
 #include "engine/run.h"
 #include "engine/thread.h"
@@ -107,6 +108,7 @@ static sc_stage start(void)
         sc_logbook_open();
     sc_run_record();
     tell_complaints(&all);
+    sc_declared_load();
     if (!process->options.gate)
         sc_logbook_warn(
             "SHAPECACHE_GATE=0: no gate, no cap and no trim; memory held may grow without end");

@@ -53,11 +53,11 @@ class Help(Case):
         for arguments in (["--help"], ["-h"], ["help"]):
             answer = call(*arguments)
             self.assertEqual((answer.returncode, answer.stderr), (0, ""))
-            for command in ("run", "report", "env"):
+            for command in ("run", "report", "shapes", "env"):
                 self.assertRegex(answer.stdout, rf"(?m)^  {command} ")
 
     def test_help_of_a_command_is_the_same_both_ways(self):
-        for command in ("run", "report", "env"):
+        for command in ("run", "report", "shapes", "env"):
             answer = call("help", command)
             self.assertEqual(answer.returncode, 0)
             self.assertTrue(answer.stdout.startswith(f"usage: shapecache {command}"))

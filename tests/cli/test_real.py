@@ -72,6 +72,25 @@ class Real(Case):
         self.assertTrue(process["is_complete"])
         self.assertEqual(sum(p["step_rows"] for p in device["by_phase"]), end["steps"])
 
+    def test_a_saved_set_lets_the_next_run_cache_from_its_first_step_on(self):
+        for key in ("bytes", "bytes+site"):
+            with self.subTest(key=key):
+                self.log.unlink(missing_ok=True)
+                environment = self.environment() | {"SHAPECACHE_KEY": key, "SHAPECACHE_OVERHEAD": "100%"}
+                answer = call("run", "--sim", "--", TRAIN, "--steps", "12", environment=environment, cwd=self.folder)
+                self.assertEqual(answer.returncode, 0, answer.stderr)
+                call("shapes", "--save", self.folder / "set", self.log)
+                self.log.unlink()
+                environment |= {"SHAPECACHE_SHAPES": str(self.folder / "set"), "SHAPECACHE_LOG_LEVEL": "step"}
+                answer = call("run", "--sim", "--", TRAIN, "--steps", "12", environment=environment, cwd=self.folder)
+                self.assertEqual(answer.returncode, 0, answer.stderr)
+                records = [json.loads(line) for line in self.log.read_text().splitlines()]
+                self.assertEqual([(r["step"], r["to"], r["reason"]) for r in records if r["ev"] == "phase"],
+                                 [(0, "fixed", "declared")])
+                self.assertEqual([r for r in records if r["ev"] == "warn"], [])
+                steps = [r for r in records if r["ev"] == "step"]
+                self.assertEqual(sum(r["hits"] for r in steps[2:]), sum(r["requests"] for r in steps[2:]))
+
     def test_the_phases_of_the_report_are_those_of_the_step_rows(self):
         records = self.train("--lengths", "late-change", "--steps", "50")
         device = self.report()["devices"][0]

@@ -13,8 +13,13 @@ reference *ref_new(const sc_cache_rules *rules)
         ref->source = rules->step_source;
         sc_step_init(&ref->inference);
         ref->phase = rules->gate.is_gated ? SC_PHASE_WARMUP : SC_PHASE_FIXED;
-        ref->changes = !rules->gate.is_gated;
-        ref->wanted = rules->gate.warmup;
+        if (rules->declared.shapes && rules->gate.is_gated) {
+            ref->phase = SC_PHASE_FIXED;
+            ref->reason = SC_REASON_DECLARED;
+        }
+        ref->changes = ref->phase != SC_PHASE_WARMUP;
+        ref->last_quiet = rules->gate.warmup;
+        ref->wanted = ref->changes ? rules->gate.rearm : rules->gate.warmup;
     }
     return ref;
 }
@@ -158,7 +163,9 @@ sc_answer ref_request(reference *ref, sc_request request, ref_block **out)
     shape->requests++;
     if (is_new) {
         forget_one_shape(ref, s);
-        if (request.bytes >= ref->rules.small) {
+        if (request.bytes >= ref->rules.small &&
+            !(ref->rules.declared.shapes &&
+              ref->rules.declared.find(request.bytes, request.site))) {
             ref->steps[ref->step].is_new = true;
             (void)ref_closes(ref, SC_REASON_NEW_SHAPE);
         }

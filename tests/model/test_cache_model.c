@@ -585,6 +585,15 @@ static void play(const sc_cache_rules *rules, sc_random random, sc_cache_totals 
     free(w.ref);
 }
 
+/* All but one size in 32. */
+static const sc_hint *declared(uint64_t bytes, uint32_t site)
+{
+    static const sc_hint none;
+
+    (void)site;
+    return bytes % 32 ? &none : NULL;
+}
+
 static const sc_cache_rules scenes[] = {
 #define GATED                                                                                      \
     .gate = {.warmup = 3, .rearm = 6, .max_shapes = 20, .is_gated = true}, .max_age = 8,           \
@@ -605,12 +614,15 @@ static const sc_cache_rules scenes[] = {
     {GATE(1, 2, 3), .overhead_percent = 5, .limit = UINT64_MAX, .max_age = 3, .small = MIB},
     {GATE(1, 1, 1), .overhead_percent = 25, .limit = UINT64_MAX, .max_age = 2, .small = 30 * MIB},
     {GATE(1, 1, 20), .overhead_percent = 100, .limit = 60 * MIB, .max_age = 64}, /* it binds */
-#undef GATE
+    {GATE(3, 6, 40), .overhead_percent = 25, .limit = UINT64_MAX, .max_age = 8,
+     .declared = {.shapes = 5, .find = declared}},
     {.gate = {.warmup = 3, .rearm = 6, .max_shapes = 4, .is_gated = false},
+     .declared = {.shapes = 5, .find = declared},
      .max_age = 8,
      .max_idle = 100,
      .reserve = 1000 * MIB},
 };
+#undef GATE
 
 START_TEST(the_cache_does_what_the_reference_does)
 {

@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: MIT
+ * shapes.c - the shapes of one log: listed, or saved as a set to declare to a later run. */
+#include "base/set.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/emit.h"
+#include "cli/history.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { TEXT_BYTES = 4096 };
+
+/* What a list can be sorted by; the most of it comes first. */
+static uint64_t bytes_of(const sc_shape *shape)
+{
+    return shape->bytes;
+}
+
+static uint64_t held_of(const sc_shape *shape)
+{
+    return shape->bytes_high;
+}
+
+static uint64_t requests_of(const sc_shape *shape)
+{
+    return shape->requests;
+}
+
+static uint64_t hits_of(const sc_shape *shape)
+{
+    return shape->hits;
+}
+
+static uint64_t misses_of(const sc_shape *shape)
+{
+    return shape->misses;
+}
+
+static uint64_t evicted_of(const sc_shape *shape)
+{
+    return shape->evicted;
+}
+
+static const struct sort {
+    const char *name;
+    uint64_t (*value)(const sc_shape *shape); /* NULL: the order of first sight */
+} sorts[] = {
+    {"high", held_of}, {"bytes", bytes_of},   {"requests", requests_of},
+    {"hits", hits_of}, {"misses", misses_of}, {"evicted", evicted_of},
+    {"seen", NULL},
+};
+
+enum { SORTS = sizeof sorts / sizeof *sorts };
+
+typedef struct shapes_request {
+    const char *log, *save;
+    const struct sort *sort;
+    uint64_t top;
+} shapes_request;
+
+/* One shape of one device. */
+typedef struct listed {
+    const sc_device *device;
+    const sc_shape *shape;
+} listed;
+
+typedef struct list {
+    listed *at;
+    size_t count; /* of all */
+    size_t shown;
+} list;
+
+static const struct sort *order; /* qsort has no argument for it */
+
+static int compare(const void *left, const void *right)
+{
+    const listed *a = left, *b = right;
+    uint64_t x = order->value ? order->value(a->shape) : 0;
+    uint64_t y = order->value ? order->value(b->shape) : 0;
+
+    if (x != y)
+        return x < y ? 1 : -1;
+    if (a->device->ordinal != b->device->ordinal)
+        return a->device->ordinal < b->device->ordinal ? -1 : 1;
+    return a->shape->id < b->shape->id ? -1 : a->shape->id > b->shape->id;
+}
+
+static list make_list(const sc_history *history, const shapes_request *request)
+{
+    list all = {.count = 0};
+
+    for (unsigned i = 0; i < history->device_count; i++)
+        all.count += history->devices[i]->shape_count;
+    all.at = sc_need(all.count * sizeof *all.at);
+    all.count = 0;
+    for (unsigned i = 0; i < history->device_count; i++)
+        for (unsigned s = 0; s < history->devices[i]->shape_count; s++)
+            all.at[all.count++] = (listed){history->devices[i], history->devices[i]->shapes[s]};
+    order = request->sort;
+    if (all.count)
+        qsort(all.at, all.count, sizeof *all.at, compare);
+    all.shown = all.count < request->top ? all.count : (size_t)request->top;
+    return all;
+}
+
+static void cell_u64(sc_table *table, uint64_t value)
+{
+    char cell[32];
+
+    snprintf(cell, sizeof cell, "%llu", (unsigned long long)value);
+    sc_table_cell(table, cell);
+}
+
+/* "attention scores 16x512x512" */
+static void hint_text(sc_text *text, const sc_hint *hint)
+{
+    sc_text_string(text, hint->label);
+    if (hint->label[0] && hint->count)
+        sc_text_char(text, ' ');
+    sc_hint_dims(hint, text);
+}
+
+static void print(const sc_history *history, const list *all)
+{
+    bool has_devices = history->device_count > 1, has_hints = false;
+    sc_table table = {.gap = 2};
+    const char *const titles[] = {"shape", "bytes",  "high",    "requests",
+                                  "hits",  "misses", "evicted", "steps"};
+    unsigned fixed = sizeof titles / sizeof *titles;
+
+    for (size_t i = 0; i < all->shown; i++)
+        has_hints = has_hints || all->at[i].shape->hint.label[0] || all->at[i].shape->hint.count;
+    if (has_devices)
+        table.titles[table.columns++] = "dev";
+    for (unsigned i = 0; i < fixed; i++)
+        table.titles[table.columns++] = titles[i];
+    if (has_hints) {
+        table.is_left[table.columns] = true;
+        table.titles[table.columns++] = "what";
+    }
+    table.is_left[table.columns] = true;
+    table.titles[table.columns++] = "site";
+    for (size_t i = 0; i < all->shown; i++) {
+        const sc_shape *shape = all->at[i].shape;
+        const uint64_t numbers[] = {shape->id,   shape->bytes,  shape->high,   shape->requests,
+                                    shape->hits, shape->misses, shape->evicted};
+        char text[TEXT_BYTES];
+        sc_text what = sc_text_over(text, sizeof text);
+
+        if (has_devices)
+            cell_u64(&table, all->at[i].device->ordinal);
+        for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++)
+            cell_u64(&table, numbers[n]);
+        sc_text_u64(&what, shape->first_step);
+        sc_text_char(&what, '-');
+        sc_text_u64(&what, shape->last_step);
+        sc_table_cell(&table, sc_text_terminate(&what));
+        sc_text_clear(&what);
+        hint_text(&what, &shape->hint);
+        if (has_hints)
+            sc_table_cell(&table, sc_text_terminate(&what));
+        sc_table_cell(&table, shape->site ? shape->site : "");
+    }
+    if (all->shown)
+        sc_table_print(&table);
+}
+
+/* Of all devices; 0: they differ, or it is not told. */
+static uint64_t memory_of(const sc_history *history)
+{
+    uint64_t memory = history->device_count ? history->devices[0]->total : 0;
+
+    for (unsigned i = 0; i < history->device_count; i++)
+        if (history->devices[i]->total != memory)
+            return 0;
+    return memory;
+}
+
+static bool is_by_site(const sc_history *history)
+{
+    return history->is_told[SC_OPTION_key] && history->options.key == SC_KEY_SITE;
+}
+
+static const list *repeated; /* for the comparison below */
+static bool is_site_compared;
+
+/* By what the file says of a shape, then by place in the list. */
+static int compare_words(const void *left, const void *right)
+{
+    size_t a = *(const size_t *)left, b = *(const size_t *)right;
+    const sc_shape *x = repeated->at[a].shape, *y = repeated->at[b].shape;
+    int sites = is_site_compared && x->site && y->site ? strcmp(x->site, y->site) : 0;
+
+    if (x->bytes != y->bytes)
+        return x->bytes < y->bytes ? -1 : 1;
+    return sites ? sites : a < b ? -1 : a > b;
+}
+
+/* True for each shape to save: shown, with a site where it is part of the key, and the first of
+ * those that other devices or contexts have, too. */
+static bool *choose(const sc_history *history, const list *all)
+{
+    bool *is_chosen = sc_need(all->shown * sizeof *is_chosen);
+    size_t *places = sc_need(all->shown * sizeof *places), count = 0;
+
+    is_site_compared = is_by_site(history);
+    repeated = all;
+    for (size_t i = 0; i < all->shown; i++)
+        if (!is_site_compared || all->at[i].shape->site)
+            places[count++] = i;
+    if (count)
+        qsort(places, count, sizeof *places, compare_words);
+    for (size_t i = 0; i < count; i++) {
+        const sc_shape *shape = all->at[places[i]].shape;
+        const sc_shape *before = i ? all->at[places[i - 1]].shape : NULL;
+
+        is_chosen[places[i]] = !before || before->bytes != shape->bytes ||
+                               (is_site_compared && strcmp(before->site, shape->site) != 0);
+    }
+    free(places);
+    return is_chosen;
+}
+
+static void write_shape(FILE *out, const sc_shape *shape)
+{
+    char bytes[TEXT_BYTES], size[16];
+    sc_text text = sc_text_over(bytes, sizeof bytes);
+
+    sc_text_string(&text, "shape ");
+    sc_text_u64(&text, shape->bytes);
+    if (shape->hint.label[0]) {
+        sc_text_string(&text, " label ");
+        sc_set_word(&text, shape->hint.label);
+    }
+    if (shape->hint.count) {
+        sc_text_string(&text, " dims ");
+        sc_hint_dims(&shape->hint, &text);
+    }
+    if (shape->site) {
+        sc_text_string(&text, " site ");
+        sc_set_word(&text, shape->site);
+    }
+    fprintf(out, "%s  # %s, %llu at once, %llu request%s\n", sc_text_terminate(&text),
+            sc_emit_size(size, shape->bytes), (unsigned long long)shape->high,
+            (unsigned long long)shape->requests, shape->requests == 1 ? "" : "s");
+}
+
+/* How many were written. */
+static size_t write_set(FILE *out, const sc_history *history, const list *all)
+{
+    char bytes[TEXT_BYTES];
+    sc_text text = sc_text_over(bytes, sizeof bytes);
+    bool *is_chosen = choose(history, all);
+    size_t written = 0;
+
+    fprintf(out,
+            "shapecache shapes %d\n"
+            "# The shapes of run %s. docs/shapes.md says what may stand here.\n",
+            SC_SET_VERSION, history->run);
+    if (*history->build) {
+        sc_set_word(&text, history->build);
+        fprintf(out, "build %s\n", sc_text_terminate(&text));
+    }
+    fprintf(out, "world %llu\nrank %llu\n", (unsigned long long)history->world,
+            (unsigned long long)history->rank);
+    if (memory_of(history))
+        fprintf(out, "memory %llu\n", (unsigned long long)memory_of(history));
+    fprintf(out, "key %s\n\n", is_by_site(history) ? "bytes+site" : "bytes");
+    for (size_t i = 0; i < all->shown; i++) {
+        if (is_chosen[i])
+            write_shape(out, all->at[i].shape);
+        written += is_chosen[i];
+    }
+    free(is_chosen);
+    return written;
+}
+
+/* A file that is there is replaced whole, or stays as it is. */
+static int save(const sc_history *history, const list *all, const char *path)
+{
+    size_t room = strlen(path) + 32, written = 0;
+    char *aside = sc_need(room);
+    uint64_t seen = 0;
+    FILE *out;
+    bool is_good;
+
+    snprintf(aside, room, "%s.%ld", path, (long)getpid());
+    out = fopen(aside, "wxe");
+    is_good = out != NULL;
+    if (out) {
+        written = write_set(out, history, all);
+        is_good = !ferror(out);
+        is_good = fclose(out) == 0 && is_good;
+        is_good = is_good && rename(aside, path) == 0;
+    }
+    if (!is_good) {
+        sc_say("shapes: cannot write %s: %s", path, strerror(errno));
+        if (out)
+            (void)unlink(aside);
+        free(aside);
+        return SC_EXIT_UNREADABLE;
+    }
+    free(aside);
+    for (unsigned i = 0; i < history->device_count; i++)
+        seen += history->devices[i]->shapes_seen;
+    sc_say("saved %llu shapes to %s", (unsigned long long)written, path);
+    if (seen > all->count)
+        sc_say("the run had %llu shapes, and its log names %llu", (unsigned long long)seen,
+               (unsigned long long)all->count);
+    if (!sc_history_is_complete(history))
+        sc_say("the log has no end: shapes that came later are not in it");
+    return SC_EXIT_DONE;
+}
+
+static int parse_sort(shapes_request *request, const char *name)
+{
+    for (int i = 0; name && i < SORTS; i++) {
+        if (!strcmp(sorts[i].name, name)) {
+            request->sort = &sorts[i];
+            return 0;
+        }
+    }
+    return sc_usage(&sc_command_shapes,
+                    "shapes: --sort wants high, bytes, requests, hits, misses, evicted or seen");
+}
+
+/* 0, or the exit status. */
+static int parse(shapes_request *request, int count, char **arguments)
+{
+    for (int i = 0; i < count; i++) {
+        const char *argument = arguments[i], *next = i + 1 < count ? arguments[i + 1] : NULL;
+        int status = 0;
+
+        if (!strcmp(argument, "--sort")) {
+            status = parse_sort(request, next);
+            i++;
+        } else if (!strcmp(argument, "--top")) {
+            if (!next || !sc_parse_u64(next, &request->top))
+                return sc_usage(&sc_command_shapes, "shapes: --top wants a number of shapes");
+            i++;
+        } else if (!strcmp(argument, "--save")) {
+            if (!next || !*next)
+                return sc_usage(&sc_command_shapes, "shapes: --save wants the name of a file");
+            request->save = next;
+            i++;
+        } else if (argument[0] == '-' && argument[1]) {
+            return sc_usage(&sc_command_shapes, "shapes: no option \"%.64s\"", argument);
+        } else if (request->log) {
+            return sc_usage(&sc_command_shapes, "shapes: one log at a time");
+        } else {
+            request->log = argument;
+        }
+        if (status)
+            return status;
+    }
+    return request->log ? 0 : sc_usage(&sc_command_shapes, "shapes: which log?");
+}
+
+static int shapes(int count, char **arguments)
+{
+    shapes_request request = {.sort = &sorts[0], .top = UINT64_MAX};
+    int status = parse(&request, count, arguments);
+    char error[1024];
+
+    if (status)
+        return status;
+    sc_history *history = sc_history_read(request.log, error, sizeof error);
+
+    if (!history) {
+        sc_say("shapes: %s", error);
+        return SC_EXIT_UNREADABLE;
+    }
+    list all = make_list(history, &request);
+
+    if (request.save)
+        status = save(history, &all, request.save);
+    else
+        print(history, &all);
+    free(all.at);
+    sc_history_delete(history);
+    return status;
+}
+
+const sc_command sc_command_shapes = {
+    .name = "shapes",
+    .run = shapes,
+    .summary = "list the shapes of a run, or save them as a declared set",
+    .help = "usage: shapecache shapes [--sort BY] [--top N] [--save FILE] LOG\n"
+            "\n"
+            "List the shapes that the program of one log asked for, or save them for\n"
+            "SHAPECACHE_SHAPES=FILE, which lets a later run cache from its first request on.\n"
+            "LOG is - for standard input.\n"
+            "\n"
+            "  --sort BY    most first: high (bytes live at once, the default), bytes,\n"
+            "               requests, hits, misses, evicted; or seen, in order of first sight\n"
+            "  --top N      only the first N of them\n"
+            "  --save FILE  write them to FILE, which docs/shapes.md describes; nothing is\n"
+            "               listed\n"
+            "\n"
+            "exit status: 0, 2 usage, 3 a log that is unreadable or malformed, or a FILE that\n"
+            "cannot be written\n",
+};
