@@ -118,7 +118,8 @@ cudaError_t cudaMalloc(void **pointer, size_t bytes)
     }
     run.verdict.requests++;
     run.is_step_fixed = run.is_step_fixed && run.phase == SC_PHASE_FIXED;
-    *pointer = (void *)sc_buffer_address(buffer);
+    /* NOLINTNEXTLINE(performance-no-int-to-ptr): that is what an address is */
+    *pointer = (void *)(uintptr_t)sc_buffer_address(buffer);
     return cudaSuccess;
 }
 
