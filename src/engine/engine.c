@@ -64,12 +64,11 @@ static void leave_again(visit one)
 /* The first allocation outside a capture starts the cache. */
 static void start_if_idle(void)
 {
-    sc_process *process = &sc_process_self;
-    int saved_errno = errno;
-
-    if (atomic_load_explicit(&process->stage, memory_order_relaxed) != SC_STAGE_IDLE ||
+    if (atomic_load_explicit(&sc_process_self.stage, memory_order_relaxed) != SC_STAGE_IDLE ||
         sc_thread_self.is_inside || sc_process_is_capturing())
         return;
+    int saved_errno = errno;
+
     sc_thread_self.is_inside = true;
     sc_process_start();
     leave(saved_errno);

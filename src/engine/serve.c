@@ -178,6 +178,76 @@ int sc_serve_alloc(sc_address *address, size_t bytes, const void *caller)
     return allocate(&one, address, wants_room);
 }
 
+/* The driver's free bytes, for the cache's reserve and the next step row, if the thread is where it
+ * can be asked. */
+static void ask_driver_free(sc_device *device)
+{
+    sc_context context;
+    size_t free_bytes, total;
+
+    if (sc_device_current_known(&context) != device ||
+        sc_process_driver()->mem_info(&free_bytes, &total) != SC_CUDA_SUCCESS)
+        return;
+    sc_lock(&device->lock);
+    sc_cache_driver_free(device->cache, free_bytes);
+    device->journal.driver_free = free_bytes;
+    sc_unlock(&device->lock);
+}
+
+/* Under the device's lock: true once a second, where somebody would use the answer. */
+static bool is_worth_asking(sc_device *device, uint64_t now)
+{
+    if (now < device->asked + SECOND ||
+        !(sc_cache_minds_driver_free(device->cache) || sc_journal_wants_flush(&device->journal)))
+        return false;
+    device->asked = now;
+    return true;
+}
+
+/* What is due at a place where the program itself would wait. During a capture nothing is. */
+typedef struct dues {
+    sc_take why;
+    bool is_worth_asking, has_idle, wants_flush;
+} dues;
+
+/* Under the device's lock. */
+static dues look_for_dues(sc_device *device, uint64_t now)
+{
+    bool is_drained = atomic_load_explicit(&sc_process_self.is_passing, memory_order_relaxed);
+    dues due = {.why = is_drained ? SC_TAKE_ALL : SC_TAKE_DUE};
+
+    if (sc_process_is_capturing())
+        return due;
+    due.is_worth_asking = is_worth_asking(device, now);
+    sc_cache_tick(device->cache, now);
+    due.has_idle = sc_cache_wants(device->cache, due.why);
+    due.wants_flush = sc_journal_wants_flush(&device->journal);
+    return due;
+}
+
+static void settle(sc_device *device, dues due)
+{
+    if (due.is_worth_asking) { /* the answer may make more due */
+        ask_driver_free(device);
+        due.has_idle = true;
+    }
+    if (due.has_idle)
+        (void)sc_release(device, due.why, false);
+    if (due.wants_flush)
+        sc_logbook_flush();
+}
+
+void sc_serve_settle(sc_device *device)
+{
+    uint64_t now = sc_clock_ns();
+
+    sc_lock(&device->lock);
+    dues due = look_for_dues(device, now);
+
+    sc_unlock(&device->lock);
+    settle(device, due);
+}
+
 /* What a free found out about its address, under the owner's lock. */
 typedef struct found {
     sc_device *device; /* NULL: nobody knows it */
@@ -248,7 +318,8 @@ static int free_unknown(sc_device *device, sc_address address)
 }
 
 /* Waits as the driver's free would have. A wait that fails makes the real free, whose answer is the
- * one the program would have got without us. */
+ * one the program would have got without us. What is due is looked for while the lock is held
+ * anyway: nearly every free of a fixed set ends here. */
 static int park(const found *block, sc_address address)
 {
     sc_device *device = block->device;
@@ -265,11 +336,19 @@ static int park(const found *block, sc_address address)
     else
         is_ours = sc_cache_unpark(device->cache, block->buffer);
     sc_journal_free(&device->journal, address, is_parked);
+    dues due = look_for_dues(device, ended);
+
     sc_unlock(&device->lock);
-    sc_engine_result(waited);
-    if (is_parked || !is_ours) /* not ours: it died with its context, and so did the wait */
+    if (is_parked) {
+        settle(device, due);
         return waited;
-    return free_for_real(device, address);
+    }
+    sc_engine_result(waited);
+    /* not ours: it died with its context, and so did the wait */
+    int result = is_ours ? free_for_real(device, address) : waited;
+
+    sc_serve_settle(device);
+    return result;
 }
 
 int sc_serve_free(sc_address address)
@@ -278,12 +357,11 @@ int sc_serve_free(sc_address address)
     int result = SC_CUDA_SUCCESS;
 
     switch (block.answer) {
+    case SC_FREE_PARK:
+        return park(&block, address);
     case SC_FREE_UNKNOWN:
         block.device = sc_thread_self.last;
         result = free_unknown(block.device, address);
-        break;
-    case SC_FREE_PARK:
-        result = park(&block, address);
         break;
     case SC_FREE_RELEASE:
         result = free_for_real(block.device, address);
@@ -315,56 +393,4 @@ bool sc_serve_make_room(void)
     sc_unlock(&device->lock);
     sc_logbook_flush();
     return has_room;
-}
-
-/* The driver's free bytes, for the cache's reserve and the next step row, if the thread is where it
- * can be asked. */
-static void ask_driver_free(sc_device *device)
-{
-    sc_context context;
-    size_t free_bytes, total;
-
-    if (sc_device_current_known(&context) != device ||
-        sc_process_driver()->mem_info(&free_bytes, &total) != SC_CUDA_SUCCESS)
-        return;
-    sc_lock(&device->lock);
-    sc_cache_driver_free(device->cache, free_bytes);
-    device->journal.driver_free = free_bytes;
-    sc_unlock(&device->lock);
-}
-
-/* Under the device's lock: true once a second, where somebody would use the answer. */
-static bool is_worth_asking(sc_device *device, uint64_t now)
-{
-    if (now < device->asked + SECOND ||
-        !(sc_cache_minds_driver_free(device->cache) || sc_journal_wants_flush(&device->journal)))
-        return false;
-    device->asked = now;
-    return true;
-}
-
-void sc_serve_settle(sc_device *device)
-{
-    bool is_drained = atomic_load_explicit(&sc_process_self.is_passing, memory_order_relaxed);
-    sc_take why = is_drained ? SC_TAKE_ALL : SC_TAKE_DUE;
-
-    if (sc_process_is_capturing())
-        return;
-    uint64_t now = sc_clock_ns();
-
-    sc_lock(&device->lock);
-    if (is_worth_asking(device, now)) {
-        sc_unlock(&device->lock);
-        ask_driver_free(device);
-        sc_lock(&device->lock);
-    }
-    sc_cache_tick(device->cache, now);
-    bool is_due = sc_cache_wants(device->cache, why);
-    bool wants_flush = sc_journal_wants_flush(&device->journal);
-
-    sc_unlock(&device->lock);
-    if (is_due)
-        (void)sc_release(device, why, false);
-    if (wants_flush)
-        sc_logbook_flush();
 }
