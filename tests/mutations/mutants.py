@@ -163,7 +163,7 @@ def failed_tests(output):
     tests = re.findall(r"^\s*\d+ - (\S+) \((?!Not Run)[^)]*\)", output, re.MULTILINE)
     if not tests:
         return ""
-    cases = re.findall(r":[FE]:[^:]*:(\w+):", output)  # check
+    cases = re.findall(r":[FES]:[^:]*:(\w+):", output)  # check
     cases += re.findall(r"^(?:FAIL|ERROR): (?:test_)?(\w+)", output, re.MULTILINE)  # unittest
     cases += re.findall(r": not true: (.+)$", output, re.MULTILINE)  # tests/preload/check.h
     return tests[0] + (f": {cases[0]}" if cases else "")
