@@ -16,7 +16,7 @@ typedef struct owner {
 } owner;
 
 static _Atomic(sc_device *) devices[SC_DEVICE_MOST];
-static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
+static sc_mutex table_lock;
 static owner owners[SC_CONTEXT_MOST]; /* the first `owner_count` are in use */
 static unsigned owner_count;
 static atomic_ullong generation = 1; /* a thread's struct starts at 0 */
@@ -112,8 +112,6 @@ static void delete_device(sc_device *device)
     if (!device)
         return;
     sc_journal_release(&device->journal);
-    (void)pthread_cond_destroy(&device->is_back);
-    (void)pthread_mutex_destroy(&device->lock);
     free(device);
 }
 
@@ -126,8 +124,6 @@ static sc_device *new_device(int ordinal)
     if (!device)
         return NULL;
     device->ordinal = ordinal;
-    (void)pthread_mutex_init(&device->lock, NULL);
-    (void)pthread_cond_init(&device->is_back, NULL);
     if (sc_process_driver()->mem_info(&free_bytes, &total) != SC_CUDA_SUCCESS)
         total = 0;
     sc_cache_rules made = rules(total);

@@ -11,19 +11,20 @@
 
 #include "cache/cache.h"
 #include "engine/journal.h"
-#include <pthread.h>
+#include "engine/lock.h"
+#include <stdatomic.h>
 
 enum { SC_DEVICE_MOST = 64, SC_CONTEXT_MOST = 256 };
 
 typedef struct sc_device {
     int ordinal;
-    pthread_mutex_t lock;
+    sc_mutex lock;
     sc_cache *cache;
     sc_journal journal;
-    uint64_t asked;         /* when the driver was last asked for its free memory */
-    unsigned returning;     /* threads that are giving idle buffers back to the driver */
-    uint64_t returned;      /* how often one of them was done */
-    pthread_cond_t is_back; /* for those who lack what they return */
+    uint64_t asked;       /* when the driver was last asked for its free memory */
+    unsigned returning;   /* threads that are giving idle buffers back to the driver */
+    atomic_uint returned; /* how often one of them was done; written under the lock */
+    unsigned awaiting;    /* threads that wait for that to change */
 } sc_device;
 
 /* The record of the current context's device, made where there is none yet; that context in

@@ -8,6 +8,7 @@
 #include "log/writer.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -16,14 +17,14 @@
 enum { COMMON_BYTES = 64 << 10, SAY_BYTES = 2048 };
 static const size_t SHAPE_ROW_BYTES = 2048, FIRST_WALK_BYTES = 64 << 10;
 
-static pthread_mutex_t file_lock = PTHREAD_MUTEX_INITIALIZER;
+static sc_mutex file_lock;
 static sc_log file = {.fd = -1};
 static atomic_bool is_open;
 static atomic_bool is_busy; /* somebody is writing: others need not wait for it */
 static atomic_ullong every = 1;
 static bool is_stderr_closed; /* from the start: whatever has its number now is something else */
 
-static pthread_mutex_t common_lock = PTHREAD_MUTEX_INITIALIZER;
+static sc_mutex common_lock;
 static sc_outbox common;
 
 bool sc_logbook_is_open(void)

@@ -6,6 +6,7 @@
 #include "engine/logbook.h"
 #include "engine/run.h"
 #include "engine/thread.h"
+#include <pthread.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>

@@ -29,7 +29,8 @@ uint64_t sc_release(sc_device *device, sc_take why, bool is_inside)
         sc_cache_gone(device->cache, &victims);
         device->returning--;
         device->returned++;
-        (void)pthread_cond_broadcast(&device->is_back);
+        if (device->awaiting)
+            sc_word_wake_all(&device->returned);
         sc_tally *tally = sc_cache_tally(device->cache);
 
         tally->driver_ns += took;
@@ -43,14 +44,17 @@ uint64_t sc_release(sc_device *device, sc_take why, bool is_inside)
 
 void sc_release_await(sc_device *device)
 {
-    int cancellation;
-
-    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancellation);
     sc_lock(&device->lock);
-    const uint64_t enough = device->returned + device->returning;
+    unsigned returned = device->returned;
+    const unsigned enough = returned + device->returning;
 
-    while (device->returning > 0 && device->returned < enough)
-        (void)pthread_cond_wait(&device->is_back, &device->lock);
+    device->awaiting++;
     sc_unlock(&device->lock);
-    (void)pthread_setcancelstate(cancellation, &cancellation);
+    while ((int)(enough - returned) > 0) {
+        sc_word_wait(&device->returned, returned);
+        returned = device->returned;
+    }
+    sc_lock(&device->lock);
+    device->awaiting--;
+    sc_unlock(&device->lock);
 }

@@ -25,7 +25,7 @@ typedef struct asking {
     sc_buffer *buffer; /* NULL: the cache has no record of it */
     sc_address address;
     uint64_t ns;
-    uint64_t returned; /* the device's count before the driver was asked */
+    unsigned returned; /* the device's count before the driver was asked */
     bool is_retried;
     bool wants_flush; /* else records will be lost: this path is slow anyway */
 } asking;
@@ -41,7 +41,7 @@ static int ask_driver(asking *request)
 
 /* The driver ran out of memory: everything idle goes back. True: something did, or other threads
  * have given something back since `returned` was read. A capture forbids the frees. */
-static bool give_all_back(sc_device *device, uint64_t returned)
+static bool give_all_back(sc_device *device, unsigned returned)
 {
     sc_lock(&device->lock);
     bool has_idle = sc_cache_out_of_memory(device->cache);
@@ -383,7 +383,7 @@ bool sc_serve_make_room(void)
     if (!device)
         return false;
     sc_lock(&device->lock);
-    uint64_t returned = device->returned;
+    unsigned returned = device->returned;
 
     sc_unlock(&device->lock);
     bool has_room = give_all_back(device, returned);

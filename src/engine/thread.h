@@ -10,7 +10,7 @@
 #define SC_ENGINE_THREAD_H
 
 #include "base/driver.h"
-#include <pthread.h>
+#include "engine/lock.h"
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -35,16 +35,16 @@ extern _Thread_local sc_thread sc_thread_self __attribute__((tls_model("initial-
 
 /* Counted from before it is taken until after it is given: a signal handler that comes in between
  * and ends the process then knows. */
-static inline void sc_lock(pthread_mutex_t *lock)
+static inline void sc_lock(sc_mutex *lock)
 {
     sc_thread_self.locks++;
     atomic_signal_fence(memory_order_seq_cst);
-    (void)pthread_mutex_lock(lock);
+    sc_mutex_take(lock);
 }
 
-static inline void sc_unlock(pthread_mutex_t *lock)
+static inline void sc_unlock(sc_mutex *lock)
 {
-    (void)pthread_mutex_unlock(lock);
+    sc_mutex_give(lock);
     atomic_signal_fence(memory_order_seq_cst);
     sc_thread_self.locks--;
 }
