@@ -82,6 +82,7 @@ def fixed_rows(start):
 def wide_rows(start):
     options = ["--wide"]
     plain = start("plain, more shapes than fit", options, None)
+    yield Row("no preload, --wide", plain, plain)
     run = start("cached, more shapes than fit", options, {})
     row = Row("--wide: more shapes than fit", run, plain)
     row.same_losses(plain)
@@ -93,6 +94,7 @@ def wide_rows(start):
 def late_rows(start, build):
     options = ["--lengths", "late-change", "--steps", "60"]
     plain = start("plain, lengths change at step 40", options, None)
+    yield Row("no preload, late change", plain, plain)
     run = start("cached, lengths change at step 40", options, {})
     row = Row("late change, from step 40 on", run, plain)
     row.same_losses(plain)
@@ -172,8 +174,8 @@ def main():
     for row in rows:
         for is_true, claim, otherwise in row.checks:
             print(f"{'ok ' if is_true else 'NOT'}  {row.name}: {claim if is_true else otherwise}")
-    print(f"\n$ shapecache report {late[0].run.log_path()}", flush=True)
-    told = subprocess.run([str(pathlib.Path(options.build) / "shapecache"), "report", str(late[0].run.log_path())], check=False)
+    print(f"\n$ shapecache report {late[-1].run.log_path()}", flush=True)
+    told = subprocess.run([str(pathlib.Path(options.build) / "shapecache"), "report", str(late[-1].run.log_path())], check=False)
     is_true = all(row.is_true() for row in rows) and told.returncode == 0
     if not is_true:
         print("\nsomething above is not as it should be", file=sys.stderr)
