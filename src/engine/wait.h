@@ -3,8 +3,8 @@
  *
  * cudaFree waits for the device in practice, and programs rely on it. A parked free waits once for
  * everything enqueued in the block's own context, whichever context the thread is in; where peers
- * may reach the block, for every context that has allocated or was given such access. Without locks, and never while a
- * capture is open. */
+ * may reach the block, for every context that has allocated or was given such access. Without
+ * locks, and never while a capture is open. */
 #ifndef SC_ENGINE_WAIT_H
 #define SC_ENGINE_WAIT_H
 

@@ -6,6 +6,7 @@
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -37,6 +38,23 @@ static void open_observing(void)
 static void open_under_tool(void)
 {
     open_with("NV_SANITIZER_INJECTION_PORT_BASE", "1");
+}
+
+/* The linker puts this in its place. */
+unsigned long __real_getauxval(unsigned long type);
+unsigned long __wrap_getauxval(unsigned long type);
+
+static bool is_privileged;
+
+unsigned long __wrap_getauxval(unsigned long type)
+{
+    return type == AT_SECURE && is_privileged ? 1 : __real_getauxval(type);
+}
+
+static void open_privileged(void)
+{
+    is_privileged = true;
+    open_with("SHAPECACHE", "off");
 }
 
 static void open_ungated(void)
@@ -196,6 +214,19 @@ START_TEST(under_a_tool_it_is_off_and_says_why)
 }
 END_TEST
 
+/* Its user chooses environment and folder; the folder is looked at when the room closes. */
+START_TEST(in_a_privileged_program_settings_do_not_count_and_no_file_is_written)
+{
+    for (int i = 0; i < 10; i++) /* quiet for the three steps of the default */
+        room_batch(sizes, SIZES);
+    fake_forget_counts();
+    room_batch(sizes, SIZES);
+    ck_assert_uint_eq(fake_count(FAKE_MEM_ALLOC), 0); /* SHAPECACHE=off did not count */
+    sc_engine_finish();
+    ck_assert(!room_has_file("log"));
+}
+END_TEST
+
 START_TEST(without_a_gate_everything_is_kept_and_a_warning_says_so)
 {
     for (uint64_t i = 1; i <= 20; i++) {
@@ -311,6 +342,8 @@ int main(void)
     add_case(suite, "off", open_off, switched_off_it_leaves_nothing_and_asks_nothing);
     add_case(suite, "observing", open_observing, observing_runs_the_gate_and_caches_nothing);
     add_case(suite, "tool", open_under_tool, under_a_tool_it_is_off_and_says_why);
+    add_case(suite, "privileged", open_privileged,
+             in_a_privileged_program_settings_do_not_count_and_no_file_is_written);
     add_case(suite, "ungated", open_ungated,
              without_a_gate_everything_is_kept_and_a_warning_says_so);
     srunner_run_all(runner, CK_NORMAL);
