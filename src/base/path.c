@@ -279,14 +279,18 @@ static bool is_counted(const char *format)
 }
 
 /* The folders of `path`, as far as they are missing; whether that helped shows when the file is
- * opened. */
-static void make_folders(char *path)
+ * opened. The error that kept one from being made, or ENOENT: below it all are ENOENT. */
+static int make_folders(char *path)
 {
+    int error = ENOENT;
+
     for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
-        (void)mkdir(path, 0777);
+        if (mkdir(path, 0777) && errno != EEXIST && errno != ENOENT)
+            error = errno;
         *slash = '/';
     }
+    return error;
 }
 
 static int open_new(const char *path)
@@ -323,8 +327,11 @@ int sc_path_create(char *out, size_t bytes, const char *format, const sc_identit
         }
         fd = open_new(out);
         if (fd < 0 && errno == ENOENT && *out) {
-            make_folders(out);
+            int error = make_folders(out);
+
             fd = open_new(out);
+            if (fd < 0 && errno == ENOENT)
+                errno = error;
         }
         if (fd >= 0 || errno != EEXIST)
             return fd;

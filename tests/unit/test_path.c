@@ -225,6 +225,28 @@ START_TEST(what_cannot_be_made_says_why)
 }
 END_TEST
 
+/* In a child, for root may write anywhere and has to become somebody else. */
+START_TEST(a_folder_that_may_not_be_made_says_so_and_not_that_it_is_missing)
+{
+    pid_t child;
+    int status;
+
+    ck_assert_int_eq(chmod(folder, 0555), 0);
+    child = fork();
+    if (child == 0) {
+        if (geteuid() == 0 && setuid(65534))
+            _exit(255);
+        errno = 0;
+        (void)sc_path_create(path, sizeof path, "closed/deeper/log", &identity);
+        _exit(errno);
+    }
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_int_eq(chmod(folder, 0755), 0);
+    ck_assert(WIFEXITED(status));
+    ck_assert_int_eq(WEXITSTATUS(status), EACCES);
+}
+END_TEST
+
 START_TEST(the_descriptor_appends_and_closes_on_exec)
 {
     int fd = sc_path_create(path, sizeof path, "log", &identity);
@@ -255,6 +277,7 @@ int main(void)
     tcase_add_test(test, a_counted_name_takes_the_first_free_number);
     tcase_add_test(test, a_link_that_dangles_counts_as_taken);
     tcase_add_test(test, what_cannot_be_made_says_why);
+    tcase_add_test(test, a_folder_that_may_not_be_made_says_so_and_not_that_it_is_missing);
     tcase_add_test(test, the_descriptor_appends_and_closes_on_exec);
     srunner_run_all(runner, CK_ENV);
     int failed = srunner_ntests_failed(runner);
