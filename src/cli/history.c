@@ -522,6 +522,11 @@ bool sc_history_is_complete(const sc_history *history)
     return history->device_count > 0;
 }
 
+bool sc_history_is_observed(const sc_history *history)
+{
+    return history->is_told[SC_OPTION_mode] && history->options.mode == SC_MODE_OBSERVE;
+}
+
 uint64_t sc_history_cap(const sc_history *history, const sc_device *device)
 {
     const sc_options *options = &history->options;

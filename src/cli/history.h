@@ -106,6 +106,8 @@ void sc_history_delete(sc_history *history);
 
 /* Every device's `end` is there. */
 bool sc_history_is_complete(const sc_history *history);
+/* SHAPECACHE=observe: the phases are what they would have been, and nothing was cached. */
+bool sc_history_is_observed(const sc_history *history);
 /* Most bytes the cap allowed to hold at the device's highest peak; 0: the log does not tell. */
 uint64_t sc_history_cap(const sc_history *history, const sc_device *device);
 

@@ -123,8 +123,9 @@ static void put_cause(sc_text *text, const sc_history *history, const sc_change 
 
 /* Shapes first asked for from the change on until the next one, without the one that brought it
  * about, and when the last of them came: one new shape, or a set that goes on changing? */
-static void put_followers(sc_text *text, const sc_device *device, unsigned index)
+static void put_followers(sc_text *text, const sc_lane *lane, unsigned index)
 {
+    const sc_device *device = lane->device;
     const sc_change *change = &device->changes[index];
     bool is_last = index + 1 == device->change_count && !device->changes_left_out;
     uint64_t end = is_last ? UINT64_MAX : device->changes[index + 1].step;
@@ -148,11 +149,14 @@ static void put_followers(sc_text *text, const sc_device *device, unsigned index
         sc_text_char(text, '.');
     }
     if (is_last && device->is_complete)
-        sc_text_string(text, " It did not cache again.");
+        sc_text_string(text, sc_history_is_observed(lane->history)
+                                 ? " It would not have cached again."
+                                 : " It did not cache again.");
 }
 
-static void put_set(sc_text *text, const sc_device *device, unsigned index)
+static void put_set(sc_text *text, const sc_lane *lane, unsigned index)
 {
+    const sc_device *device = lane->device;
     const sc_change *change = &device->changes[index];
     bool is_fallback = !strcmp(change->to, "fallback");
 
@@ -164,7 +168,9 @@ static void put_set(sc_text *text, const sc_device *device, unsigned index)
         sc_text_string(text, change->set_size == 1 ? " shape." : " shapes.");
         return;
     }
-    if (change->idle_released) {
+    if (sc_history_is_observed(lane->history)) {
+        ; /* nothing was ever idle */
+    } else if (change->idle_released) {
         sc_text_char(text, ' ');
         sc_text_size(text, change->idle_released);
         sc_text_string(text, " of idle buffers went back to the driver.");
@@ -172,12 +178,13 @@ static void put_set(sc_text *text, const sc_device *device, unsigned index)
         sc_text_string(text, " Nothing was idle.");
     }
     if (is_fallback)
-        put_followers(text, device, index);
+        put_followers(text, lane, index);
 }
 
 /* The first time a phase is entered, what it means. */
-static void put_phase(sc_text *text, const sc_device *device, unsigned index)
+static void put_phase(sc_text *text, const sc_lane *lane, unsigned index)
 {
+    const sc_device *device = lane->device;
     const char *phase = device->changes[index].to, *meaning = sc_report_phase_meaning(phase);
 
     for (unsigned i = 0; i < index; i++)
@@ -185,7 +192,10 @@ static void put_phase(sc_text *text, const sc_device *device, unsigned index)
             return;
     if (!meaning)
         return;
-    sc_text_string(text, " From here on ");
+    sc_text_string(text, sc_history_is_observed(lane->history)
+                             ? " Nothing was cached, because of SHAPECACHE=observe; with "
+                               "SHAPECACHE=on, from here on: "
+                             : " From here on ");
     sc_text_string(text, meaning);
     sc_text_char(text, '.');
 }
@@ -202,8 +212,8 @@ static void tell_change(const sc_lane *lane, unsigned index)
     sc_text_string(&text, change->to);
     sc_text_string(&text, ": ");
     put_cause(&text, lane->history, change);
-    put_set(&text, lane->device, index);
-    put_phase(&text, lane->device, index);
+    put_set(&text, lane, index);
+    put_phase(&text, lane, index);
     sc_emit_wrapped(head, (unsigned)strlen(head), sc_text_terminate(&text));
 }
 

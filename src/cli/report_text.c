@@ -125,10 +125,26 @@ static void put_count(sc_text *text, uint64_t value, const char *after)
     sc_text_string(text, after);
 }
 
+/* By the step rows; only a run that caches tells it in its hits and misses. */
+static uint64_t requests_in_fixed(const sc_device *device)
+{
+    for (unsigned i = 0; i < device->phase_count; i++)
+        if (!strcmp(device->phases[i].phase, "fixed"))
+            return device->phases[i].sums.requests;
+    return 0;
+}
+
 static void explain_rate(sc_text *text, const sc_lane *lane)
 {
     const sc_sums *all = &lane->device->all;
 
+    if (sc_history_is_observed(lane->history)) {
+        sc_text_string(text, "nothing is cached with SHAPECACHE=observe; ");
+        put_count(text, requests_in_fixed(lane->device), " of ");
+        put_count(text, all->requests,
+                  " requests came in phase fixed and would have been eligible");
+        return;
+    }
     if (all->hits + all->misses == 0) {
         sc_text_string(text, "no request came in phase fixed");
         return;
@@ -415,6 +431,10 @@ static void tell_state(const sc_history *history)
             has_gaps ? " Not every step has a row, so sums are too low." : "");
         sc_emit_wrapped("note      ", 10, text);
     }
+    if (sc_history_is_observed(history))
+        sc_emit_wrapped("note      ", 10,
+                        "With SHAPECACHE=observe nothing is cached: no buffer was parked and no "
+                        "request served. The phases are those the cache would have gone through.");
     if (history->is_cut)
         sc_emit_wrapped("note      ", 10, "The last line was cut short and is left out.");
 }

@@ -94,6 +94,28 @@ class Words(Case):
         self.assertNotIn("label", shapes[3])
 
 
+class Observed(Case):
+    def test_a_run_that_only_observed_is_not_said_to_have_cached(self):
+        records = [json.loads(line) for line in (DATA / "late.jsonl").read_text().splitlines()]
+        records[0]["config"]["SHAPECACHE"] = {"value": "observe", "from": "env"}
+        for record in records:
+            if "hits" in record:
+                record |= {"hits": 0, "misses": 0, "idle": 0}
+                if "bypassed" in record:
+                    record["bypassed"] = record["requests"]
+            if "idle_released" in record:
+                record["idle_released"] = 0
+        with tempfile.TemporaryDirectory(prefix="shapecache-cli-") as folder:
+            log = pathlib.Path(folder) / "r0.jsonl"
+            log.write_text("".join(json.dumps(record) + "\n" for record in records))
+            text = " ".join(call("report", log).stdout.split())
+        self.assertIn("With SHAPECACHE=observe nothing is cached: no buffer was parked", text)
+        self.assertIn("with SHAPECACHE=on, from here on: frees park buffers", text)
+        self.assertIn("56 of 168 requests came in phase fixed and would have been eligible", text)
+        for claim in ("From here on", "no request came in phase fixed", "Nothing was idle", "did not cache again", "went back to the driver."):
+            self.assertNotIn(claim, text)
+
+
 class Folders(Case):
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="shapecache-cli-"))
