@@ -2,13 +2,12 @@
 #include "cli/report.h"
 #include "base/text.h"
 #include "cli/command.h"
-#include <dirent.h>
-#include <errno.h>
+#include "cli/logs.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEFAULT_TOP = 10, LOGS_MOST = 65536 };
+enum { DEFAULT_TOP = 10 };
 
 typedef struct report_request {
     bool is_json;
@@ -98,67 +97,6 @@ static int parse(report_request *request, int count, char **arguments)
     return 0;
 }
 
-typedef struct names {
-    char **at;
-    unsigned count;
-} names;
-
-static void add_name(names *all, const char *name)
-{
-    if ((all->count & (all->count - 1)) == 0)
-        all->at =
-            sc_need_again(all->at, sizeof(char *) * (all->count ? 2 * (size_t)all->count : 1));
-    all->at[all->count++] = sc_need_copy(name);
-}
-
-/* r3.jsonl, and r3.jsonl.1 of another process of that rank */
-static bool is_log_name(const char *name)
-{
-    const char *end = strstr(name, ".jsonl");
-
-    if (name[0] != 'r' || !end)
-        return false;
-    end += strlen(".jsonl");
-    return !*end || (*end == '.' && end[1] && !end[1 + strspn(end + 1, "0123456789")]);
-}
-
-static int by_number(const void *left, const void *right)
-{
-    return strverscmp(*(char *const *)left, *(char *const *)right);
-}
-
-/* The logs in a folder, or the file itself. */
-static bool add_path(names *all, const char *path)
-{
-    DIR *folder = strcmp(path, "-") ? opendir(path) : NULL;
-    unsigned first = all->count;
-    struct dirent *entry;
-
-    if (!folder) {
-        add_name(all, path); /* what is wrong with it shows when it is read */
-        return true;
-    }
-    while ((entry = readdir(folder)) && all->count < LOGS_MOST) {
-        size_t room = strlen(path) + strlen(entry->d_name) + 2;
-        bool has_slash = path[strlen(path) - 1] == '/';
-        char *name;
-
-        if (!is_log_name(entry->d_name))
-            continue;
-        name = sc_need(room);
-        snprintf(name, room, "%s%s%s", path, has_slash ? "" : "/", entry->d_name);
-        add_name(all, name);
-        free(name);
-    }
-    (void)closedir(folder);
-    if (all->count == first) {
-        sc_say("report: %s has no log in it (r*.jsonl)", path);
-        return false;
-    }
-    qsort(all->at + first, all->count - first, sizeof(char *), by_number);
-    return true;
-}
-
 static int by_rank(const void *left, const void *right)
 {
     const sc_history *a = *(sc_history *const *)left, *b = *(sc_history *const *)right;
@@ -211,7 +149,7 @@ static void tell(const report_request *request, sc_history **histories, unsigned
     }
 }
 
-static int read_and_tell(const report_request *request, const names *all)
+static int read_and_tell(const report_request *request, const sc_logs *all)
 {
     sc_history **histories = sc_need(sizeof(sc_history *) * all->count), **in_order;
     char error[1024];
@@ -246,7 +184,7 @@ static int read_and_tell(const report_request *request, const names *all)
 static int report(int count, char **arguments)
 {
     report_request request = {.top = DEFAULT_TOP, .paths = arguments};
-    names all = {NULL, 0};
+    sc_logs all = {NULL, 0};
     int status;
 
     if (count == 1 && !strcmp(arguments[0], "--fields")) {
@@ -255,13 +193,11 @@ static int report(int count, char **arguments)
     }
     status = parse(&request, count, arguments);
     for (unsigned i = 0; !status && i < request.path_count; i++)
-        if (!add_path(&all, request.paths[i]))
+        if (!sc_logs_add(&all, request.paths[i], "report"))
             status = SC_EXIT_UNREADABLE;
     if (!status)
         status = read_and_tell(&request, &all);
-    for (unsigned i = 0; i < all.count; i++)
-        free(all.at[i]);
-    free(all.at);
+    sc_logs_release(&all);
     return status;
 }
 

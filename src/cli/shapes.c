@@ -5,6 +5,7 @@
 #include "cli/command.h"
 #include "cli/emit.h"
 #include "cli/history.h"
+#include "cli/logs.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -359,24 +360,31 @@ static int parse(shapes_request *request, int count, char **arguments)
     return request->log ? 0 : sc_usage(&sc_command_shapes, "shapes: which log?");
 }
 
-static int shapes(int count, char **arguments)
+/* 0, or the exit status. */
+static int find_log(sc_logs *logs, const char *path)
 {
-    shapes_request request = {.sort = &sorts[0], .top = UINT64_MAX};
-    int status = parse(&request, count, arguments);
-    char error[1024];
+    if (!sc_logs_add(logs, path, "shapes"))
+        return SC_EXIT_UNREADABLE;
+    if (logs->count == 1)
+        return 0;
+    return sc_usage(&sc_command_shapes, "shapes: %s has %u logs: name one, %s to %s", path,
+                    logs->count, logs->at[0], logs->at[logs->count - 1]);
+}
 
-    if (status)
-        return status;
-    sc_history *history = sc_history_read(request.log, error, sizeof error);
+static int read_and_show(const shapes_request *request, const char *log)
+{
+    char error[1024];
+    int status = SC_EXIT_DONE;
+    sc_history *history = sc_history_read(log, error, sizeof error);
 
     if (!history) {
         sc_say("shapes: %s", error);
         return SC_EXIT_UNREADABLE;
     }
-    list all = make_list(history, &request);
+    list all = make_list(history, request);
 
-    if (request.save)
-        status = save(history, &all, request.save);
+    if (request->save)
+        status = save(history, &all, request->save);
     else
         print(history, &all);
     free(all.at);
@@ -384,15 +392,29 @@ static int shapes(int count, char **arguments)
     return status;
 }
 
+static int shapes(int count, char **arguments)
+{
+    shapes_request request = {.sort = &sorts[0], .top = UINT64_MAX};
+    int status = parse(&request, count, arguments);
+    sc_logs logs = {NULL, 0};
+
+    if (!status)
+        status = find_log(&logs, request.log);
+    if (!status)
+        status = read_and_show(&request, logs.at[0]);
+    sc_logs_release(&logs);
+    return status;
+}
+
 const sc_command sc_command_shapes = {
     .name = "shapes",
     .run = shapes,
     .summary = "list the shapes of a run, or save them as a declared set",
-    .help = "usage: shapecache shapes [--sort BY] [--top N] [--save FILE] LOG\n"
+    .help = "usage: shapecache shapes [--sort BY] [--top N] [--save FILE] PATH\n"
             "\n"
             "List the shapes that the program of one log asked for, or save them for\n"
             "SHAPECACHE_SHAPES=FILE, which lets a later run cache from its first request on.\n"
-            "LOG is - for standard input.\n"
+            "PATH is a log, - for standard input, or the folder of a run that has one log.\n"
             "\n"
             "  --sort BY    most first: high (bytes live at once, the default), bytes,\n"
             "               requests, hits, misses, evicted; or seen, in order of first sight\n"

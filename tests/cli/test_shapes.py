@@ -6,9 +6,10 @@ import json
 import pathlib
 import re
 import shutil
+import subprocess
 import tempfile
 
-from tool import DATA, ROOT, Case, call, clean_environment, main
+from tool import DATA, ROOT, TOOL, Case, call, clean_environment, main
 
 LATE = [json.loads(line) for line in (DATA / "late.jsonl").read_text().splitlines()]
 
@@ -106,6 +107,28 @@ class Shapes(Case):
         self.fails(call("shapes", "--svae", "x", log), 2, '"--svae"')
         self.fails(call("shapes", self.folder / "none"), 3, "No such file")
         self.fails(call("shapes", "--save", self.folder / "set", DATA / "late.txt"), 3, "late.txt, line 1")
+
+    def test_the_folder_of_a_run_stands_for_its_only_log(self):
+        run = self.folder / "shapecache-run.one"
+        run.mkdir()
+        self.fails(call("shapes", run), 3, f"shapes: {run} has no log in it")
+        shutil.copy(DATA / "late.jsonl", run / "r0.jsonl")
+        (run / "readme").write_text("no log")
+        self.assertEqual(self.listed(log=run), self.listed())
+        self.assertEqual(self.saved(log=run), self.saved(log=run / "r0.jsonl"))
+        shutil.copy(DATA / "late.jsonl", run / "r10.jsonl")
+        self.fails(call("shapes", run), 2, "has 2 logs: name one", str(run / "r0.jsonl"), str(run / "r10.jsonl"))
+
+    def test_the_command_of_the_page_works_when_two_runs_exist(self):
+        page = (ROOT / "docs/shapes.md").read_text()
+        command = re.search(r"^shapecache (shapes .*)$", page, re.M)[1]
+        for run in ("first", "second"):
+            (self.folder / f"shapecache-run.{run}").mkdir()
+            shutil.copy(DATA / "late.jsonl", self.folder / f"shapecache-run.{run}" / "r0.jsonl")
+        answer = subprocess.run(["sh", "-c", f"exec {TOOL} {command.replace('RUN', 'second')}"], cwd=self.folder,
+                                env=clean_environment(), capture_output=True, text=True, timeout=60)
+        self.assertEqual(answer.returncode, 0, answer.stderr)
+        self.assertIn("saved 7 shapes", answer.stderr)
 
     def test_the_example_of_the_page_is_a_set(self):
         page = (ROOT / "docs/shapes.md").read_text()

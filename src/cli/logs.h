@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT
+ * logs.h - the logs that the paths of a command line stand for: a file is itself, the folder of a
+ * run is all the logs in it, by rank.
+ *
+ * The list owns its names. */
+#ifndef SC_CLI_LOGS_H
+#define SC_CLI_LOGS_H
+
+#include <stdbool.h>
+
+typedef struct sc_logs {
+    char **at;
+    unsigned count;
+} sc_logs;
+
+/* False, and `command` has said so: a folder without a log. A file need not be there. */
+bool sc_logs_add(sc_logs *all, const char *path, const char *command);
+void sc_logs_release(sc_logs *all);
+
+#endif
