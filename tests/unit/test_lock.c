@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { THREADS = 8, ROUNDS = 20000 };
+enum { THREADS = 8, ROUNDS = 20000, ALL = THREADS * ROUNDS };
 
 static sc_mutex mutex;
 static unsigned guarded; /* not atomic: under -fsanitize=thread the lock has to be one */
@@ -37,7 +37,7 @@ static void run_threads(void *(*work)(void *), void (*meanwhile)(void))
 START_TEST(one_thread_at_a_time_is_inside)
 {
     run_threads(count_up, NULL);
-    ck_assert_uint_eq(guarded, (unsigned)THREADS * ROUNDS);
+    ck_assert_uint_eq(guarded, ALL);
     ck_assert_uint_eq(atomic_load(&mutex.state), 0);
 }
 END_TEST
@@ -54,7 +54,7 @@ START_TEST(every_thread_that_sleeps_is_woken)
 {
     sc_mutex_take(&mutex);
     run_threads(count_up, hold_until_others_sleep);
-    ck_assert_uint_eq(guarded, (unsigned)THREADS * ROUNDS);
+    ck_assert_uint_eq(guarded, ALL);
 }
 END_TEST
 
