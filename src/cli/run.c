@@ -2,6 +2,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/driver.h"
 #include "cli/emit.h"
 #include <errno.h>
 #include <stdbool.h>
@@ -11,7 +12,7 @@
 #include <unistd.h>
 
 #define LIBRARY "libshapecache.so"
-#define DRIVER  "libcuda.so.1"
+#define DRIVER  SC_DRIVER_NAME
 #define RUNTIME "libcudart.so.13"
 
 enum { PRELOADS = 3 };
@@ -251,6 +252,8 @@ static int run(int count, char **arguments)
         return status;
     if (!find_all(&request, &found))
         return SC_EXIT_FAILED;
+    if (!request.is_simulated && !sc_driver_is_there())
+        sc_say("no " DRIVER " found on this machine: --sim runs on the simulated GPU");
     export_libraries(&request, &found);
     export_run_id(&request);
     if (request.is_dry) {

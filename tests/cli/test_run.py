@@ -20,6 +20,15 @@ print(json.dumps({"argv": sys.argv[1:], "pid": os.getpid(), "env": dict(os.envir
                   "maps": sorted({line.split()[-1] for line in open("/proc/self/maps") if "/" in line})}))"""
 
 
+NO_DRIVER = "shapecache: no libcuda.so.1 found on this machine: --sim runs on the simulated GPU\n"
+
+
+def has_driver():
+    """What the loader itself says."""
+    probe = [sys.executable, "-c", "import ctypes; ctypes.CDLL('libcuda.so.1')"]
+    return subprocess.run(probe, env=clean_environment(), stderr=subprocess.DEVNULL).returncode == 0
+
+
 class Run(Case):
     def setUp(self):
         self.top = pathlib.Path(tempfile.mkdtemp(prefix="shapecache-cli-"))
@@ -38,7 +47,7 @@ class Run(Case):
         """What a program that `run` started saw of its world."""
         answer = call("run", *options, "--", sys.executable, "-c", TELL, tool=self.tool, environment=environment)
         self.assertEqual(answer.returncode, 0, answer.stderr)
-        self.assertEqual(answer.stderr, "")
+        self.assertIn(answer.stderr, ("",) if "--sim" in options else ("", NO_DRIVER))
         return json.loads(answer.stdout)
 
     def test_the_library_is_preloaded_before_what_was_there(self):
@@ -114,6 +123,18 @@ class Run(Case):
         (self.top / "lib/shapecache/sim/libcudart.so.13").unlink()
         self.fails(call("run", "--sim", "--", "true", tool=self.tool), 125, "simulated GPU", "leave out --sim")
         self.assertEqual(call("run", "--", "true", tool=self.tool).returncode, 0)
+
+    def test_a_machine_without_a_driver_is_told_of_the_simulator_and_the_program_runs(self):
+        said = "" if has_driver() else NO_DRIVER
+        answer = call("run", "--", "echo", "ran", tool=self.tool)
+        self.assertEqual((answer.returncode, answer.stdout, answer.stderr), (0, "ran\n", said))
+        sim = self.top / "lib/shapecache/sim"
+        for environment in (clean_environment(LD_LIBRARY_PATH=f"/nowhere:{sim}"),
+                            clean_environment(LD_PRELOAD=str(sim / "libcuda.so.1"))):
+            answer = call("run", "--", "echo", "ran", tool=self.tool, environment=environment)
+            self.assertEqual((answer.stdout, answer.stderr), ("ran\n", ""))
+        answer = call("run", "--sim", "--", "echo", "ran", tool=self.tool)
+        self.assertEqual((answer.stdout, answer.stderr), ("ran\n", ""))
 
     def test_a_path_the_loader_cannot_express_is_125(self):
         tool = self.install("a b/bin", "a b/lib", "a b/lib/shapecache/sim")
