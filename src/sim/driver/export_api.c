@@ -32,10 +32,11 @@ static void advise(void)
 
     own_folder(folder, sizeof folder);
     fprintf(stderr,
-            "simcuda: cuGetExportTable is not simulated: a program that stops here carries "
-            "NVIDIA's own libcudart, which a simulated driver cannot serve: build it with nvcc "
-            "-cudart shared, or relink it with %s/libcudart_static.a\n",
-            folder);
+            "simcuda: cuGetExportTable is not simulated: a program that stops here carries or "
+            "loads NVIDIA's own libcudart, which a simulated driver cannot serve: build it with "
+            "nvcc -cudart shared and put %s first in LD_LIBRARY_PATH, or relink it with "
+            "%s/libcudart_static.a\n",
+            folder, folder);
 }
 
 CUresult cuGetExportTable(const void **table, const CUuuid *id)
