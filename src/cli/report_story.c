@@ -25,6 +25,10 @@ static char *phases_of(const sc_device *device)
             sc_text_string(&text, "...\n");
         }
         sc_text_string(&text, all[i].phase);
+        if (all[i].is_open && !all[i].first) {
+            sc_text_string(&text, ", no step ended\n");
+            continue;
+        }
         sc_text_char(&text, ' ');
         sc_text_u64(&text, all[i].first);
         if (all[i].is_open || all[i].last != all[i].first)
@@ -217,9 +221,32 @@ static void tell_change(const sc_lane *lane, unsigned index)
     sc_emit_wrapped(head, (unsigned)strlen(head), sc_text_terminate(&text));
 }
 
-/* No change at all: how far the set was from being fixed. */
-static void tell_stay(const sc_device *device)
+/* Why it never left warmup: too few steps, or what the line before tells of new shapes. */
+static void tell_warmup(const sc_lane *lane)
 {
+    const sc_history *history = lane->history;
+    uint64_t needed = history->options.warmup + 1;
+    char text[512], steps[32], least[64];
+
+    if (!history->is_told[SC_OPTION_warmup])
+        snprintf(least, sizeof least, "SHAPECACHE_WARMUP + 1");
+    else if (lane->device->steps < needed)
+        snprintf(least, sizeof least, "%llu", (unsigned long long)needed);
+    else
+        return;
+    snprintf(text, sizeof text, "%s step%s seen, %s needed%s",
+             sc_emit_count(steps, lane->device->steps), lane->device->steps == 1 ? "" : "s", least,
+             history->is_told[SC_OPTION_step] && history->options.step.choice != SC_STEP_AUTO
+                 ? ""
+                 : "; a step is inferred and is at least 8 requests: SHAPECACHE_STEP=requests:N or "
+                   "shapecache_step() make it exact");
+    sc_emit_wrapped("  ", 2, text);
+}
+
+/* No change at all: how far the set was from being fixed. */
+static void tell_stay(const sc_lane *lane)
+{
+    const sc_device *device = lane->device;
     uint64_t last = 0;
     char text[256];
 
@@ -231,6 +258,8 @@ static void tell_stay(const sc_device *device)
              device->first_phase[0] ? device->first_phase : "warmup",
              (unsigned long long)device->shapes_seen, (unsigned long long)last);
     sc_emit_wrapped("  ", 2, text);
+    if (!strcmp(device->first_phase[0] ? device->first_phase : "warmup", "warmup"))
+        tell_warmup(lane);
 }
 
 static void tell_lane(const sc_lane *lane)
@@ -239,7 +268,7 @@ static void tell_lane(const sc_lane *lane)
     unsigned count = device->change_count;
 
     if (!count)
-        tell_stay(device);
+        tell_stay(lane);
     for (unsigned i = 0; i < count; i++) {
         if (i == HEAD && count > HEAD + TAIL) {
             i = count - TAIL;

@@ -274,12 +274,15 @@ static void tell_phases(const sc_lane *lane)
                       .is_left = {true},
                       .columns = 8,
                       .gap = 2};
+    bool has_late_hits = false;
     char cell[32];
 
     for (unsigned i = 0; i < device->phase_count; i++) {
         const sc_sums *sums = &device->phases[i].sums;
         uint64_t rows = sums->rows, calls = sums->driver_allocs + sums->driver_frees;
 
+        has_late_hits =
+            has_late_hits || (sums->hits && !strcmp(device->phases[i].phase, "fallback"));
         sc_table_cell(&table, device->phases[i].phase);
         sc_table_cell(&table, sc_emit_count(cell, rows));
         sc_table_cell(&table, sc_emit_time(cell, sums->dur_ns / rows));
@@ -294,6 +297,10 @@ static void tell_phases(const sc_lane *lane)
     if (device->phase_count) {
         sc_emit("\na step, by the phase in which it ended\n");
         sc_table_print(&table);
+        if (has_late_hits)
+            sc_emit_wrapped("", 0,
+                            "Hits in fallback: the step in which the phase changed counts under "
+                            "the new phase.");
     }
 }
 

@@ -94,6 +94,42 @@ class Words(Case):
         self.assertNotIn("label", shapes[3])
 
 
+class Explained(Case):
+    def told(self, records):
+        with tempfile.TemporaryDirectory(prefix="shapecache-cli-") as folder:
+            log = pathlib.Path(folder) / "r0.jsonl"
+            log.write_text("".join(json.dumps(record) + "\n" for record in records))
+            answer = call("report", log)
+        self.assertEqual((answer.returncode, answer.stderr), (0, ""))
+        return answer.stdout
+
+    def warmup(self, steps, **settings):
+        records = [json.loads(line) for line in (DATA / "late.jsonl").read_text().splitlines()]
+        for name, value in settings.items():
+            records[0]["config"][name] = {"value": value, "from": "env"}
+        kept = [r for r in records if r["ev"] != "step" or r["step"] < steps]
+        kept = [r for r in kept if r["ev"] != "phase" and r.get("first_step", 0) == 0]
+        return self.told([r | {"steps": steps, "phase": "warmup"} if r["ev"] == "end" else r for r in kept])
+
+    def test_a_run_that_never_left_warmup_is_told_why(self):
+        reason = "a step is inferred and is at least 8 requests: SHAPECACHE_STEP=requests:N or shapecache_step() make it exact"
+        for steps, seen in {0: "0 steps", 1: "1 step", 3: "3 steps"}.items():
+            text = self.warmup(steps)
+            self.assertIn(f"{seen} seen, 4 needed; {reason}", " ".join(text.split()))
+            self.assertNotRegex(text, r"(?m)^phases.* 0-$")
+        self.assertIn("phases    warmup, no step ended\n", self.warmup(0))
+        self.assertIn("5 steps seen, 8 needed; ", self.warmup(5, SHAPECACHE_WARMUP="7"))
+        self.assertIn("3 steps seen, 4 needed\n", self.warmup(3, SHAPECACHE_STEP="api"))
+        self.assertNotIn("needed", self.warmup(4))
+
+    def test_hits_in_fallback_have_a_footnote(self):
+        records = [json.loads(line) for line in (DATA / "late.jsonl").read_text().splitlines()]
+        footnote = "the step in which the phase changed counts under the new phase."
+        self.assertNotIn(footnote, " ".join(self.told(records).split()))
+        next(r for r in records if r["ev"] == "step" and r["phase"] == "fallback")["hits"] = 3
+        self.assertIn(footnote, " ".join(self.told(records).split()))
+
+
 class Observed(Case):
     def test_a_run_that_only_observed_is_not_said_to_have_cached(self):
         records = [json.loads(line) for line in (DATA / "late.jsonl").read_text().splitlines()]
