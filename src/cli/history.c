@@ -423,12 +423,22 @@ static void add(sc_history *history, const sc_line *line)
         add_of_device(history, device, line);
 }
 
-static int by_bytes_high(const void *left, const void *right)
+uint64_t sc_shape_most_bytes(const sc_shape *shape)
+{
+    uint64_t most;
+
+    return __builtin_mul_overflow(shape->bytes, shape->high, &most) ? UINT64_MAX : most;
+}
+
+static int by_most_bytes(const void *left, const void *right)
 {
     const sc_shape *a = *(sc_shape *const *)left, *b = *(sc_shape *const *)right;
+    uint64_t x = sc_shape_most_bytes(a), y = sc_shape_most_bytes(b);
 
-    if (a->bytes_high != b->bytes_high)
-        return a->bytes_high < b->bytes_high ? 1 : -1;
+    if (x != y)
+        return x < y ? 1 : -1;
+    if (a->bytes != b->bytes)
+        return a->bytes < b->bytes ? 1 : -1;
     return a->id < b->id ? -1 : a->id > b->id;
 }
 
@@ -486,7 +496,7 @@ sc_history *sc_history_read(const char *path, char *error, size_t bytes)
 
         finish(device);
         if (device->shape_count)
-            qsort(device->shapes, device->shape_count, sizeof(sc_shape *), by_bytes_high);
+            qsort(device->shapes, device->shape_count, sizeof(sc_shape *), by_most_bytes);
         if (is_used(device))
             history->devices[used++] = device;
         else

@@ -77,7 +77,7 @@ typedef struct sc_device {
     sc_sums all;
     sc_phase_sums phases[SC_PHASES_MOST];
     unsigned phase_count;
-    sc_shape **shapes; /* sorted by bytes_high, most first */
+    sc_shape **shapes; /* by sc_shape_most_bytes(), then bytes; most first */
     unsigned shape_count;
     uint64_t shapes_left_out;
     uint64_t shapes_seen, fallbacks, ooms;
@@ -103,6 +103,10 @@ typedef struct sc_history {
 /* NULL: `error` has a sentence. The path must stay valid. */
 sc_history *sc_history_read(const char *path, char *error, size_t bytes);
 void sc_history_delete(sc_history *history);
+
+/* Bytes of as many buffers as were live at once, exactly as asked for: what a reader of `bytes` and
+ * `high` can check. `bytes_high` is in the driver's pages. */
+uint64_t sc_shape_most_bytes(const sc_shape *shape);
 
 /* Every device's `end` is there. */
 bool sc_history_is_complete(const sc_history *history);

@@ -22,7 +22,7 @@ static uint64_t bytes_of(const sc_shape *shape)
 
 static uint64_t held_of(const sc_shape *shape)
 {
-    return shape->bytes_high;
+    return sc_shape_most_bytes(shape);
 }
 
 static uint64_t requests_of(const sc_shape *shape)
@@ -84,6 +84,8 @@ static int compare(const void *left, const void *right)
 
     if (x != y)
         return x < y ? 1 : -1;
+    if (order->value == held_of && a->shape->bytes != b->shape->bytes)
+        return a->shape->bytes < b->shape->bytes ? 1 : -1;
     if (a->device->ordinal != b->device->ordinal)
         return a->device->ordinal < b->device->ordinal ? -1 : 1;
     return a->shape->id < b->shape->id ? -1 : a->shape->id > b->shape->id;

@@ -130,6 +130,16 @@ class Explained(Case):
         self.assertIn(footnote, " ".join(self.told(records).split()))
 
 
+    def test_shapes_are_sorted_by_the_bytes_and_counts_that_are_shown(self):
+        records = [json.loads(line) for line in (DATA / "late.jsonl").read_text().splitlines()]
+        one = next(r for r in records if r["ev"] == "shape")
+        # by their pages 100 would come first; 100 and 102 are equal but for the bytes of one
+        for i, (size, high, mapped) in enumerate([(300, 10, 20 << 20), (500, 9, 18 << 20), (1500, 2, 4 << 20)]):
+            records.insert(-1, one | {"id": 100 + i, "bytes": size << 10, "high": high, "bytes_high": mapped})
+        rows = self.told(records).split("\nshape ")[1].split("\n\n")[0].splitlines()[1:]
+        self.assertEqual([int(row.split()[0]) for row in rows], [1, 7, 6, 5, 4, 2, 101, 102, 100, 3])
+
+
 class Observed(Case):
     def test_a_run_that_only_observed_is_not_said_to_have_cached(self):
         records = [json.loads(line) for line in (DATA / "late.jsonl").read_text().splitlines()]
