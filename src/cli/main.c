@@ -78,14 +78,25 @@ static const sc_command *find(const char *name)
     return NULL;
 }
 
+/* A name further off than this is no slip of the fingers. */
+enum { NEAR = 2 };
+
 static int unknown(const char *name)
 {
     const sc_command *nearest = commands[0];
+    char names[256];
+    sc_text text = sc_text_over(names, sizeof names);
 
-    for (int i = 1; i < COMMANDS; i++)
+    for (int i = 0; i < COMMANDS; i++) {
         if (sc_text_distance(name, commands[i]->name) < sc_text_distance(name, nearest->name))
             nearest = commands[i];
-    return sc_usage(NULL, "no command \"%.64s\"; the nearest is \"%s\"", name, nearest->name);
+        sc_text_string(&text, commands[i]->name);
+        sc_text_string(&text, ", ");
+    }
+    sc_text_string(&text, "help");
+    if (sc_text_distance(name, nearest->name) <= NEAR)
+        return sc_usage(NULL, "no command \"%.64s\"; the nearest is \"%s\"", name, nearest->name);
+    return sc_usage(NULL, "no command \"%.64s\"; there are %s", name, sc_text_terminate(&text));
 }
 
 static int finish(int status)

@@ -68,10 +68,14 @@ class Help(Case):
     def test_version_is_one_line(self):
         self.assertRegex(call("--version").stdout, r"^shapecache \d+\.\d+\.\d+\n$")
 
-    def test_an_unknown_command_names_the_nearest(self):
+    def test_an_unknown_command_names_the_nearest_or_all(self):
         self.fails(call("reprot"), 2, '"reprot"', '"report"')
         self.fails(call("rnu", "x"), 2, '"run"')
         self.fails(call("help", "envv"), 2, '"env"')
+        for name in ("train.py", "python", "x", ""):
+            answer = call(name)
+            self.fails(answer, 2, f'no command "{name}"; there are run, report, shapes, env, help\n')
+            self.assertNotIn("nearest", answer.stderr)
         self.fails(call("--verison"), 2, '"--verison"')
         self.fails(call(), 2, "command is missing")
         self.fails(call("env", "x"), 2, '"x"')
