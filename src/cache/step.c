@@ -14,10 +14,8 @@ enum {
 const char *sc_step_end_word(sc_step_end end)
 {
     static const char *const words[] = {
-        [SC_STEP_END_NONE] = "none",
-        [SC_STEP_END_LIVE] = "live",
-        [SC_STEP_END_COVER] = "cover",
-        [SC_STEP_END_API] = "api",
+        [SC_STEP_END_NONE] = "none",         [SC_STEP_END_LIVE] = "live",
+        [SC_STEP_END_COVER] = "cover",       [SC_STEP_END_API] = "api",
         [SC_STEP_END_REQUESTS] = "requests",
     };
 
