@@ -408,6 +408,12 @@ void sc_options_read(sc_options *options, bool is_set[SC_OPTION_COUNT], char *co
     }
     if (!used[SC_OPTION_rearm])
         options->rearm = 2 * options->warmup;
+    if (options->scope == SC_SCOPE_SITE && options->key != SC_KEY_SITE) {
+        options->key = SC_KEY_SITE;
+        if (used[SC_OPTION_key] && warn)
+            warn(self, "SHAPECACHE_KEY is \"bytes\", but SHAPECACHE_SCOPE=site makes the call site "
+                       "part of the key; bytes+site is used.");
+    }
     for (int i = 0; i < SC_OPTION_COUNT; i++) {
         if (refused[i] && warn)
             warn_value(options, i, refused[i], warn, self);

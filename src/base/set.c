@@ -386,6 +386,14 @@ const sc_set_shape *sc_set_find(const sc_set *set, uint64_t bytes, const char *s
     return shape;
 }
 
+const sc_set_shape *sc_set_find_site(const sc_set *set, const char *site)
+{
+    for (uint32_t i = 0; i < set->count; i++)
+        if (set->shapes[i].site && strcmp(set->shapes[i].site, site) == 0)
+            return &set->shapes[i];
+    return NULL;
+}
+
 void sc_set_word(sc_text *text, const char *word)
 {
     bool is_plain = *word && *word != '#' && *word != '"';

@@ -47,6 +47,9 @@ void sc_set_release(sc_set *set);
 /* The shape of `bytes`: with `site`, or of any where that is NULL. NULL: there is none. */
 const sc_set_shape *sc_set_find(const sc_set *set, uint64_t bytes, const char *site);
 
+/* Any shape of `site`; NULL: there is none. Looks at all. */
+const sc_set_shape *sc_set_find_site(const sc_set *set, const char *site);
+
 /* A word as the file wants it, quoted where it must be. */
 void sc_set_word(sc_text *text, const char *word);
 

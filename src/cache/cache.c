@@ -9,6 +9,15 @@ static uint64_t at_least(uint64_t value, uint64_t least)
     return value < least ? least : value;
 }
 
+static void declare(sc_cache *cache, sc_scope *scope)
+{
+    sc_phase from = scope->gate.phase;
+
+    sc_gate_declare(&scope->gate);
+    if (scope->gate.phase != from)
+        sc_state_moved(cache, scope, from, NULL);
+}
+
 sc_cache *sc_cache_new(const sc_cache_rules *rules, const sc_cache_observer *observer)
 {
     sc_cache *cache = calloc(1, sizeof(*cache));
@@ -34,11 +43,11 @@ sc_cache *sc_cache_new(const sc_cache_rules *rules, const sc_cache_observer *obs
     cache->room = UINT64_MAX;
     cache->step_source = rules->step_source;
     sc_step_init(&cache->inference);
-    sc_gate_init(&cache->gate, cache->rules.gate);
-    if (rules->declared.shapes > 0)
-        sc_gate_declare(&cache->gate);
-    if (cache->gate.phase != SC_PHASE_WARMUP)
-        sc_state_changed(cache, SC_PHASE_WARMUP, NULL);
+    cache->is_scoped = rules->is_scoped_by_site && rules->gate.is_gated;
+    sc_scopes_init(&cache->scopes, &cache->rules.gate);
+    if (!cache->is_scoped && rules->declared.shapes > 0)
+        declare(cache, &cache->scopes.first);
+    sc_state_follow(cache, &cache->scopes.first, NULL);
     return cache;
 }
 
@@ -48,6 +57,7 @@ void sc_cache_delete(sc_cache *cache)
     sc_cap_release(&cache->cap);
     sc_peak_release(&cache->peak);
     sc_shapes_release(&cache->shapes);
+    sc_scopes_release(&cache->scopes);
     free(cache);
 }
 
@@ -71,20 +81,46 @@ uint32_t sc_buffer_shape(const sc_buffer *buffer)
     return buffer->shape->id;
 }
 
+/* Each gate judges the step, unless nothing came of its own shapes: by how many those are, and by
+ * what went for the cap, which is the device's. */
+static void judge_step(sc_cache *cache, sc_gate_step step)
+{
+    const uint64_t requests = step.requests;
+    const sc_scope *moved = NULL;
+
+    for (sc_scope *scope = &cache->scopes.first; scope; scope = scope->next) {
+        sc_phase from = scope->gate.phase;
+
+        step.requests = scope->requests > 0 ? requests : 0;
+        step.shapes = scope->recent;
+        scope->requests = 0;
+        if (sc_gate_step_end(&scope->gate, step)) {
+            sc_state_moved(cache, scope, from, NULL);
+            moved = scope;
+        }
+    }
+    if (moved)
+        sc_state_follow(cache, moved, NULL);
+}
+
 static void end_step(sc_cache *cache, sc_step_end ended_by)
 {
     uint64_t live = sc_mapped_total(cache->granted);
     uint64_t held = sc_state_mapped(cache);
-    sc_phase from = cache->gate.phase;
-    sc_gate_step verdict_on = {
+    sc_gate_step finished = {
         .requests = cache->tally.requests,
         .evictions = cache->tally.evicted,
-        .shapes = cache->shapes.recent,
         .is_doubtful = ended_by != SC_STEP_END_API && cache->inference.is_doubtful,
     };
 
     if (cache->observer.step) {
-        sc_step_row row = {cache->step, from, cache->tally, live, held - live, ended_by};
+        sc_step_row row = {.step = cache->step,
+                           .phase = cache->scopes.phase,
+                           .tally = cache->tally,
+                           .live = live,
+                           .idle = held - live,
+                           .scopes = sc_state_scopes(cache),
+                           .ended_by = ended_by};
 
         cache->observer.step(cache->observer.self, &row);
     }
@@ -92,10 +128,9 @@ static void end_step(sc_cache *cache, sc_step_end ended_by)
     sc_peak_push(&cache->peak, cache->step, cache->tally.live_peak);
     cache->tally = (sc_tally){.live_peak = live, .held_peak = held};
     sc_headroom_step_end(&cache->headroom);
-    cache->steps_in[from]++;
+    cache->steps_in[cache->scopes.phase]++;
     cache->step++;
-    if (sc_gate_step_end(&cache->gate, verdict_on))
-        sc_state_changed(cache, from, NULL);
+    judge_step(cache, finished);
     sc_shapes_age(&cache->shapes, cache->step);
 }
 
@@ -143,7 +178,8 @@ static const sc_hint *find_declared(const sc_cache *cache, const sc_request *req
 /* First sight of a shape: the log learns of it before the gate judges. */
 static void announce(sc_cache *cache, const sc_shape *shape, bool is_declared)
 {
-    sc_phase from = cache->gate.phase;
+    sc_scope *scope = shape->scope;
+    sc_phase from = scope->gate.phase;
 
     if (cache->observer.shape) {
         sc_shape_row row;
@@ -151,8 +187,28 @@ static void announce(sc_cache *cache, const sc_shape *shape, bool is_declared)
         sc_state_shape_row(shape, &row);
         cache->observer.shape(cache->observer.self, &row);
     }
-    if (!shape->is_small && !is_declared && sc_gate_new_shape(&cache->gate))
-        sc_state_changed(cache, from, shape);
+    if (!shape->is_small && !is_declared && sc_gate_new_shape(&scope->gate)) {
+        sc_state_moved(cache, scope, from, shape);
+        sc_state_follow(cache, scope, shape);
+    }
+}
+
+/* Whose gate decides for the requests of a site. Where there is no memory for one, the first's. */
+static sc_scope *scope_of(sc_cache *cache, uint32_t site)
+{
+    sc_scope *scope = cache->is_scoped && site ? sc_scopes_find(&cache->scopes, site) : NULL;
+
+    if (!scope && cache->is_scoped && site) {
+        scope = sc_scopes_add(&cache->scopes, site);
+        if (scope && cache->rules.declared.shapes > 0 && cache->rules.declared.find(0, site)) {
+            declare(cache, scope);
+            sc_state_follow(cache, scope, NULL);
+        }
+    }
+    if (scope)
+        return scope;
+    cache->scopes.is_first_used = true;
+    return &cache->scopes.first;
 }
 
 /* The request's shape, known from now on. NULL: out of memory. */
@@ -164,11 +220,13 @@ static sc_shape *recognize(sc_cache *cache, const sc_request *request)
     if (shape) {
         sc_shapes_use(&cache->shapes, shape, cache->step);
         shape->requests++;
+        shape->scope->requests++;
         return shape;
     }
-    shape =
-        sc_shapes_add(&cache->shapes, request->context, request->bytes, request->site, cache->step);
+    shape = sc_shapes_add(&cache->shapes, scope_of(cache, request->site), request->context,
+                          request->bytes, request->site, cache->step);
     if (shape) {
+        shape->scope->requests++;
         const sc_hint *declared = find_declared(cache, request);
 
         shape->requests++;
@@ -231,8 +289,8 @@ sc_answer sc_cache_request(sc_cache *cache, sc_request request, sc_buffer **buff
     shape = recognize(cache, &request);
     if (shape && cache->step_source == SC_STEPS_INFERRED)
         sc_step_ask(&cache->inference, &shape->cover, shape->is_small);
-    is_eligible = sc_state_is_serving(cache) && !request.is_passing;
-    if (shape && is_eligible && shape->of[SC_STATE_IDLE] > 0) {
+    is_eligible = shape && sc_state_is_serving(cache, shape) && !request.is_passing;
+    if (is_eligible && shape->of[SC_STATE_IDLE] > 0) {
         *buffer = serve(cache, shape);
         return SC_HIT;
     }

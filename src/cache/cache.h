@@ -60,7 +60,7 @@ typedef enum sc_step_source {
 typedef struct sc_declared {
     uint64_t shapes; /* how many; 0: nothing was declared */
     /* What was said of this one, which may be nothing; NULL: it is not in the set. Called under the
-     * device's lock. */
+     * device's lock. 0 bytes: any shape of the site. */
     const sc_hint *(*find)(uint64_t bytes, uint32_t site);
 } sc_declared;
 
@@ -70,7 +70,8 @@ typedef struct sc_cache_rules {
     sc_step_source step_source;
     uint64_t step_requests; /* at least 1 */
     sc_declared declared;
-    bool is_keyed_by_site; /* the call site is part of the key */
+    bool is_scoped_by_site; /* one gate per call site, which must be part of the key */
+    bool is_keyed_by_site;  /* the call site is part of the key */
     uint64_t overhead_percent;
     uint64_t limit;    /* bytes */
     uint64_t max_age;  /* steps */
@@ -124,13 +125,21 @@ typedef struct sc_phase_change {
     const sc_shape_row *shape; /* what brought it about; NULL when no single request did */
     uint64_t set_size;         /* shapes used in the last max_age steps, or declared */
     uint64_t idle_released;    /* mapped bytes the change gives back, at once or at the next free */
+    bool is_of_scope;          /* of the gate of one call site; else of the device */
+    uint32_t scope;            /* number of that site; 0: unknown */
 } sc_phase_change;
+
+/* Gates of call sites: all, and those in FIXED; 0 where there is one for the device. */
+typedef struct sc_scope_count {
+    uint32_t all, fixed;
+} sc_scope_count;
 
 typedef struct sc_step_row {
     uint64_t step;  /* boundaries before this one: the first step is 0 */
     sc_phase phase; /* at its end, before any change the end itself brings */
     sc_tally tally;
-    uint64_t live, idle; /* mapped bytes at its end */
+    uint64_t live, idle;   /* mapped bytes at its end */
+    sc_scope_count scopes; /* at its end */
     sc_step_end ended_by;
 } sc_step_row;
 
@@ -245,6 +254,7 @@ typedef struct sc_cache_totals {
     uint64_t live, idle; /* mapped bytes now */
     uint64_t live_bytes; /* exact */
     uint64_t shapes, shapes_forgotten;
+    sc_scope_count scopes; /* now */
     uint64_t fallbacks, ooms;
 } sc_cache_totals;
 void sc_cache_read_totals(const sc_cache *cache, sc_cache_totals *totals);

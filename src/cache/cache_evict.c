@@ -57,11 +57,11 @@ bool sc_cache_wants(const sc_cache *cache, sc_take why)
         return false;
     switch (why) {
     case SC_TAKE_ROOM:
-        return cache->gate.rules.is_gated &&
+        return cache->rules.gate.is_gated &&
                is_over(cache, live, sc_mapped_plus(held, cache->going), none);
     case SC_TAKE_DUE:
-        return cache->gate.phase != SC_PHASE_FIXED || cache->spoilt_count > 0 ||
-               (cache->gate.rules.is_gated &&
+        return cache->spoilt_count > 0 ||
+               (cache->rules.gate.is_gated &&
                 (is_over(cache, live, held, headroom(cache, live)) || is_short(cache, live, held)));
     default:
         return true;
@@ -76,10 +76,9 @@ static sc_buffer *pick(sc_cache *cache)
 }
 
 /* It could have been served, and goes to make room. */
-static bool is_eviction(const sc_cache *cache, sc_take why, const sc_buffer *buffer)
+static bool is_eviction(sc_take why, const sc_buffer *buffer)
 {
-    return why != SC_TAKE_ALL && buffer->state != SC_STATE_SPOILT &&
-           cache->gate.phase == SC_PHASE_FIXED;
+    return why != SC_TAKE_ALL && buffer->state != SC_STATE_SPOILT;
 }
 
 void sc_cache_take(sc_cache *cache, sc_take why, sc_victims *victims)
@@ -94,7 +93,7 @@ void sc_cache_take(sc_cache *cache, sc_take why, sc_victims *victims)
         sc_buffer *buffer = pick(cache);
         uint64_t bytes = buffer->shape->bytes;
 
-        if (is_eviction(cache, why, buffer)) {
+        if (is_eviction(why, buffer)) {
             buffer->shape->evicted++;
             cache->tally.evicted++;
             if (is_ceding(cache, why))
@@ -124,7 +123,7 @@ void sc_cache_tick(sc_cache *cache, uint64_t now)
     const uint64_t most = cache->rules.max_idle;
     uint64_t oldest = now;
 
-    if (now < cache->look_at || most == 0 || !cache->gate.rules.is_gated)
+    if (now < cache->look_at || most == 0 || !cache->rules.gate.is_gated)
         return;
     for (uint32_t i = 0; i < cache->cap.count; i++) {
         sc_buffer *buffer = cache->cap.order[i];
@@ -153,25 +152,45 @@ void sc_cache_driver_free(sc_cache *cache, uint64_t bytes)
 
 bool sc_cache_minds_driver_free(const sc_cache *cache)
 {
-    return cache->idle_count > 0 && cache->rules.reserve > 0 && cache->gate.rules.is_gated;
+    return cache->idle_count > 0 && cache->rules.reserve > 0 && cache->rules.gate.is_gated;
+}
+
+/* Every gate, in one word to the observer. True: at least one moved. */
+static bool move_all(sc_cache *cache, bool (*move)(sc_gate *gate, sc_reason reason),
+                     sc_reason reason)
+{
+    const sc_scope *moved = NULL;
+
+    for (sc_scope *scope = &cache->scopes.first; scope; scope = scope->next) {
+        sc_phase from = scope->gate.phase;
+
+        if (move(&scope->gate, reason)) {
+            (void)sc_state_obey(cache, scope, from);
+            moved = scope;
+        }
+    }
+    if (moved)
+        sc_state_follow(cache, moved, NULL);
+    return moved != NULL;
+}
+
+static bool run_out(sc_gate *gate, sc_reason reason)
+{
+    (void)reason;
+    return sc_gate_out_of_memory(gate);
 }
 
 bool sc_cache_out_of_memory(sc_cache *cache)
 {
-    sc_phase from = cache->gate.phase;
-
     cache->ooms++;
-    if (cache->idle_count == 0 || !cache->gate.rules.is_gated)
+    if (cache->idle_count == 0 || !cache->rules.gate.is_gated)
         return false;
-    if (sc_gate_out_of_memory(&cache->gate))
-        sc_state_changed(cache, from, NULL);
+    if (move_all(cache, run_out, SC_REASON_OOM))
+        cache->fallbacks++;
     return true;
 }
 
 void sc_cache_close(sc_cache *cache, sc_reason reason)
 {
-    sc_phase from = cache->gate.phase;
-
-    if (sc_gate_close_for_good(&cache->gate, reason))
-        sc_state_changed(cache, from, NULL);
+    (void)move_all(cache, sc_gate_close_for_good, reason);
 }

@@ -19,7 +19,7 @@ sc_free_answer sc_cache_free(sc_cache *cache, sc_address address, bool is_passin
         return SC_FREE_UNKNOWN;
     if (found->state != SC_STATE_LIVE)
         return SC_FREE_TWICE;
-    if (is_passing || found->is_exported || !sc_state_is_serving(cache)) {
+    if (is_passing || found->is_exported || !sc_state_is_serving(cache, found->shape)) {
         release(cache, found);
         return SC_FREE_RELEASE;
     }
@@ -34,7 +34,7 @@ bool sc_cache_park(sc_cache *cache, sc_buffer *buffer, uint64_t now)
         sc_state_drop(cache, buffer);
         return true;
     }
-    if (buffer->is_exported || !sc_state_is_serving(cache)) {
+    if (buffer->is_exported || !sc_state_is_serving(cache, buffer->shape)) {
         release(cache, buffer);
         return false;
     }

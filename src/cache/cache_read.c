@@ -22,7 +22,8 @@ void sc_cache_read_totals(const sc_cache *cache, sc_cache_totals *totals)
     uint64_t live = sc_mapped_total(cache->granted);
 
     *totals = (sc_cache_totals){
-        .phase = cache->gate.phase,
+        .phase = cache->scopes.phase,
+        .scopes = sc_state_scopes(cache),
         .step = cache->step,
         .all = cache->finished,
         .live = live,
@@ -75,6 +76,7 @@ static void count_buffer(const sc_cache *cache, const sc_buffer *buffer, recount
         has_memory = true;
         count->idle++;
         SC_CHECK(!buffer->is_exported);
+        SC_CHECK(buffer->shape->scope->gate.phase == SC_PHASE_FIXED);
         break;
     case SC_STATE_SPOILT:
         has_memory = true;
@@ -106,6 +108,27 @@ static void check_tally(const sc_cache *cache)
     SC_CHECK(tally->held_peak >= sc_state_mapped(cache));
 }
 
+static void check_scopes(const sc_cache *cache)
+{
+    uint32_t in[SC_PHASE_COUNT] = {0}, count = 0;
+    uint64_t recent = 0, requests = 0;
+
+    for (const sc_scope *scope = &cache->scopes.first; scope; scope = scope->next) {
+        SC_CHECK(scope == &cache->scopes.first ||
+                 sc_scopes_find(&cache->scopes, scope->site) == scope);
+        in[scope->gate.phase]++;
+        count++;
+        recent += scope->recent;
+        requests += scope->requests;
+    }
+    SC_CHECK(count == cache->scopes.count && count == cache->scopes.by_site.used + 1);
+    SC_CHECK(cache->is_scoped || count == 1);
+    for (int phase = 0; phase < SC_PHASE_COUNT; phase++)
+        SC_CHECK(in[phase] == cache->scopes.in[phase]);
+    SC_CHECK(recent == cache->shapes.recent);
+    SC_CHECK(requests <= cache->tally.requests); /* all for whose shape there was memory */
+}
+
 void sc_cache_check(const sc_cache *cache)
 {
     recount count = {0};
@@ -124,5 +147,6 @@ void sc_cache_check(const sc_cache *cache)
     SC_CHECK(cache->spoilt_count == count.spoilt);
     SC_CHECK(cache->live.buffers.used == count.addresses); /* so the table names nothing else */
     SC_CHECK(!cache->rules.is_observing || count.idle == 0);
+    check_scopes(cache);
     check_tally(cache);
 }

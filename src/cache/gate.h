@@ -37,9 +37,9 @@ typedef struct sc_gate_rules {
 } sc_gate_rules;
 
 typedef struct sc_gate {
-    sc_gate_rules rules;
     sc_phase phase;
-    sc_reason reason;    /* of the last change */
+    sc_reason reason; /* of the last change */
+    sc_gate_rules rules;
     uint64_t quiet;      /* steps in a row without a new shape */
     uint64_t wanted;     /* quiet steps before opening */
     uint64_t last_quiet; /* what the last opening had waited for */
@@ -50,7 +50,7 @@ typedef struct sc_gate {
 
 /* What one finished step looked like. */
 typedef struct sc_gate_step {
-    uint64_t requests;
+    uint64_t requests; /* 0: none came of what the gate is for */
     uint64_t evictions;
     uint64_t shapes;  /* distinct ones used in the last MAX_AGE steps */
     bool is_doubtful; /* perhaps no step: not counted as a quiet one */

@@ -54,6 +54,15 @@ sc_shape *sc_shapes_find(const sc_shapes *shapes, sc_context context, uint64_t b
     return shape;
 }
 
+/* One more, or with -1 one less, of those used of late. */
+static void count_recent(sc_shapes *shapes, sc_shape *shape, int change)
+{
+    if (shape->is_small)
+        return;
+    shapes->recent += (uint64_t)change;
+    shape->scope->recent += (uint64_t)change;
+}
+
 static void link_newest(sc_shapes *shapes, sc_shape *shape)
 {
     shape->newer = NULL;
@@ -63,7 +72,7 @@ static void link_newest(sc_shapes *shapes, sc_shape *shape)
     if (!shapes->oldest_recent)
         shapes->oldest_recent = shape;
     shape->is_recent = true;
-    shapes->recent += !shape->is_small;
+    count_recent(shapes, shape, 1);
 }
 
 static void unlink_shape(sc_shapes *shapes, sc_shape *shape)
@@ -72,11 +81,12 @@ static void unlink_shape(sc_shapes *shapes, sc_shape *shape)
     *(shape->older ? &shape->older->newer : &shapes->oldest) = shape->newer;
     if (shapes->oldest_recent == shape)
         shapes->oldest_recent = shape->newer;
-    shapes->recent -= shape->is_recent && !shape->is_small;
+    if (shape->is_recent)
+        count_recent(shapes, shape, -1);
 }
 
-sc_shape *sc_shapes_add(sc_shapes *shapes, sc_context context, uint64_t bytes, uint32_t site,
-                        uint64_t step)
+sc_shape *sc_shapes_add(sc_shapes *shapes, sc_scope *scope, sc_context context, uint64_t bytes,
+                        uint32_t site, uint64_t step)
 {
     uint64_t key = hash(context, bytes, site & shapes->site_mask);
     sc_shape *shape = sc_pool_take(&shapes->shape_pool);
@@ -84,6 +94,7 @@ sc_shape *sc_shapes_add(sc_shapes *shapes, sc_context context, uint64_t bytes, u
     if (!shape)
         return NULL;
     *shape = (sc_shape){
+        .scope = scope,
         .context = context,
         .bytes = bytes,
         .mapped = sc_mapped_size(bytes),
@@ -175,7 +186,7 @@ void sc_shapes_age(sc_shapes *shapes, uint64_t step)
 
     while ((shape = shapes->oldest_recent) && step - shape->last_step >= shapes->max_age) {
         shape->is_recent = false;
-        shapes->recent -= !shape->is_small;
+        count_recent(shapes, shape, -1);
         shapes->oldest_recent = shape->newer;
     }
 }

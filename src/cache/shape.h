@@ -23,6 +23,7 @@
 #include "cache/bits.h"
 #include "cache/cover.h"
 #include "cache/pool.h"
+#include "cache/scope.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -64,6 +65,7 @@ struct sc_shape {
     /* what a served request reads and writes comes first */
     sc_context context;
     uint64_t bytes;
+    sc_scope *scope; /* whose gate decides for it */
     uint64_t mapped; /* what one buffer adds to its sum */
     sc_bits idle, empty;
     sc_buffer **slots;
@@ -111,9 +113,9 @@ void sc_shapes_release(sc_shapes *shapes);
 sc_shape *sc_shapes_find(const sc_shapes *shapes, sc_context context, uint64_t bytes,
                          uint32_t site);
 
-/* A shape not known so far, used for the first time in `step`. NULL: out of memory. */
-sc_shape *sc_shapes_add(sc_shapes *shapes, sc_context context, uint64_t bytes, uint32_t site,
-                        uint64_t step);
+/* A shape of `scope` not known so far, used for the first time in `step`. NULL: out of memory. */
+sc_shape *sc_shapes_add(sc_shapes *shapes, sc_scope *scope, sc_context context, uint64_t bytes,
+                        uint32_t site, uint64_t step);
 
 /* What must be forgotten to keep to max_known: has no buffer, is not `keep`. NULL: nothing. */
 sc_shape *sc_shapes_surplus(const sc_shapes *shapes, const sc_shape *keep);

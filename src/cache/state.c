@@ -57,30 +57,87 @@ void sc_state_forget(sc_cache *cache, sc_buffer *buffer)
         sc_state_move(cache, buffer, SC_STATE_GONE);
 }
 
-void sc_state_changed(sc_cache *cache, sc_phase from, const sc_shape *shape)
+/* From now on the idle buffers of `scope` may only be given back. Their mapped bytes. */
+static uint64_t spoil_idle(sc_cache *cache, const sc_scope *scope)
+{
+    sc_mapped others = sc_mapped_plus(cache->granted, cache->idle);
+    uint64_t held = sc_mapped_total(others);
+
+    for (uint32_t i = 0; i < cache->cap.count; i++) {
+        sc_buffer *buffer = cache->cap.order[i];
+
+        if (!buffer || buffer->state != SC_STATE_IDLE || buffer->shape->scope != scope)
+            continue;
+        sc_mapped_subtract(&others, buffer->shape->bytes);
+        sc_state_spoil(cache, buffer);
+    }
+    return held - sc_mapped_total(others);
+}
+
+static void tell(const sc_cache *cache, sc_phase_change *change, const sc_shape *shape)
+{
+    sc_shape_row row;
+
+    if (!cache->observer.phase)
+        return;
+    change->step = cache->step;
+    if (shape) {
+        sc_state_shape_row(shape, &row);
+        change->shape = &row;
+    }
+    cache->observer.phase(cache->observer.self, change);
+}
+
+uint64_t sc_state_obey(sc_cache *cache, sc_scope *scope, sc_phase from)
+{
+    sc_scopes_moved(&cache->scopes, scope, from);
+    return scope->gate.phase == SC_PHASE_FIXED ? 0 : spoil_idle(cache, scope);
+}
+
+void sc_state_moved(sc_cache *cache, sc_scope *scope, sc_phase from, const sc_shape *shape)
 {
     sc_phase_change change = {
         .from = from,
-        .to = cache->gate.phase,
-        .reason = cache->gate.reason,
-        .step = cache->step,
-        .set_size = cache->gate.reason == SC_REASON_DECLARED ? cache->rules.declared.shapes
-                                                             : cache->shapes.recent,
+        .to = scope->gate.phase,
+        .reason = scope->gate.reason,
+        .set_size = scope->recent,
+        .idle_released = sc_state_obey(cache, scope, from),
+        .is_of_scope = true,
+        .scope = scope->site,
     };
-    sc_shape_row row;
 
     cache->fallbacks += change.to == SC_PHASE_FALLBACK;
-    if (!cache->observer.phase)
+    if (cache->is_scoped)
+        tell(cache, &change, shape);
+}
+
+void sc_state_follow(sc_cache *cache, const sc_scope *cause, const sc_shape *shape)
+{
+    sc_phase_change change = {
+        .from = cache->scopes.phase,
+        .reason = cause->gate.reason,
+        .set_size = cause->gate.reason == SC_REASON_DECLARED ? cache->rules.declared.shapes
+                                                             : cache->shapes.recent,
+    };
+
+    if (!sc_scopes_follow(&cache->scopes))
         return;
+    change.to = cache->scopes.phase;
     if (change.to != SC_PHASE_FIXED) {
         change.idle_released = sc_mapped_total(sc_mapped_plus(cache->granted, cache->idle)) -
                                sc_mapped_total(cache->granted);
     }
-    if (shape) {
-        sc_state_shape_row(shape, &row);
-        change.shape = &row;
-    }
-    cache->observer.phase(cache->observer.self, &change);
+    tell(cache, &change, shape);
+}
+
+sc_scope_count sc_state_scopes(const sc_cache *cache)
+{
+    const sc_scopes *scopes = &cache->scopes;
+
+    if (!cache->is_scoped)
+        return (sc_scope_count){0};
+    return (sc_scope_count){.all = scopes->count - !scopes->is_first_used,
+                            .fixed = scopes->in[SC_PHASE_FIXED]};
 }
 
 void sc_state_shape_row(const sc_shape *shape, sc_shape_row *row)

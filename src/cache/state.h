@@ -14,12 +14,14 @@
 #include "cache/live.h"
 #include "cache/mapped.h"
 #include "cache/peak.h"
+#include "cache/scope.h"
 #include "cache/shape.h"
 #include "cache/step.h"
 
 struct sc_cache {
     sc_cache_rules rules;
-    sc_gate gate;
+    sc_scopes scopes;
+    bool is_scoped; /* a gate per call site */
     sc_step_source step_source;
     sc_step inference;
     sc_shapes shapes;
@@ -87,9 +89,9 @@ static inline uint64_t sc_state_ceiling(const sc_cache *cache, sc_mapped live)
     return sc_cap_ceiling(&cache->cap, sc_mapped_total(live), peak);
 }
 
-static inline bool sc_state_is_serving(const sc_cache *cache)
+static inline bool sc_state_is_serving(const sc_cache *cache, const sc_shape *shape)
 {
-    return cache->gate.phase == SC_PHASE_FIXED && !cache->rules.is_observing;
+    return shape->scope->gate.phase == SC_PHASE_FIXED && !cache->rules.is_observing;
 }
 
 /* A buffer of `shape` has just become live. */
@@ -106,9 +108,18 @@ void sc_state_forget(sc_cache *cache, sc_buffer *buffer);
 /* What the program gave back, or what was never granted, is not live any more. */
 void sc_state_note_free(sc_cache *cache, const sc_buffer *buffer);
 
-/* Tell the observer of the change that the gate has just made from `from`. */
-void sc_state_changed(sc_cache *cache, sc_phase from, const sc_shape *shape);
+/* The gate of `scope` has just moved from `from`: outside FIXED what is idle there may only be
+ * given back from now on. Its mapped bytes. */
+uint64_t sc_state_obey(sc_cache *cache, sc_scope *scope, sc_phase from);
+/* The same, for `shape` or NULL, counted, and with a gate per site the observer is told.
+ * sc_state_follow() has to come next, once for all of several moves. */
+void sc_state_moved(sc_cache *cache, sc_scope *scope, sc_phase from, const sc_shape *shape);
+/* The device's phase follows its scopes; the observer is told. `cause`: the scope that moved last.
+ */
+void sc_state_follow(sc_cache *cache, const sc_scope *cause, const sc_shape *shape);
 
+/* For the log. */
+sc_scope_count sc_state_scopes(const sc_cache *cache);
 void sc_state_shape_row(const sc_shape *shape, sc_shape_row *row);
 void sc_state_add_tally(sc_tally *sum, const sc_tally *step);
 

@@ -214,10 +214,27 @@ static void on_run(sc_history *history, const sc_line *line)
     read_devices(history, line);
 }
 
+/* With one gate a call site: what a change means for them. */
+static void move_sites(sc_device *device, const sc_line *line)
+{
+    const char *to = sc_line_text(line, SC_F_TO), *reason = sc_line_text(line, SC_F_REASON);
+    uint64_t step = sc_line_u64(line, SC_F_STEP);
+
+    if (line->has[SC_F_SCOPE])
+        sc_sites_moved(&device->sites, sc_line_text(line, SC_F_SCOPE), to, step);
+    else if (!strcmp(to, "off"))
+        sc_sites_moved_all(&device->sites, NULL, to, step);
+    else if (!strcmp(reason, "oom"))
+        sc_sites_moved_all(&device->sites, "fixed", to, step);
+}
+
 static void on_phase(sc_device *device, const sc_line *line)
 {
     sc_change *change;
 
+    move_sites(device, line);
+    if (line->has[SC_F_SCOPE])
+        return;
     if (!device->first_phase[0])
         copy_word(device->first_phase, sc_line_text(line, SC_F_FROM));
     copy_word(device->last_phase, sc_line_text(line, SC_F_TO));
@@ -449,9 +466,21 @@ static void finish(sc_device *device)
     device->index = NULL;
     if (!device->shapes_seen)
         device->shapes_seen = device->shape_count;
+    for (unsigned i = 0; i < device->shape_count; i++) {
+        const sc_shape *shape = device->shapes[i];
+
+        const sc_site figures = {
+            .requests = shape->requests, .hits = shape->hits, .misses = shape->misses};
+
+        sc_sites_add_shape(&device->sites, shape->site ? shape->site : "unknown",
+                           strcmp(device->last_phase, "off") != 0 ? "warmup" : "off", &figures);
+    }
+    sc_sites_sort(&device->sites);
     if (device->is_complete)
         return;
-    for (unsigned i = 0; i < device->change_count; i++)
+    for (unsigned i = 0; i < device->sites.count; i++)
+        device->fallbacks += device->sites.at[i]->fallbacks;
+    for (unsigned i = 0; !device->sites.count && i < device->change_count; i++)
         device->fallbacks += !strcmp(device->changes[i].to, "fallback");
 }
 
@@ -469,6 +498,7 @@ static void device_delete(sc_device *device)
         free(device->shapes[i]->site);
         free(device->shapes[i]);
     }
+    sc_sites_release(&device->sites);
     free(device->changes);
     free(device->shapes);
     free(device);

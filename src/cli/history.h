@@ -12,6 +12,7 @@
 #include "base/hint.h"
 #include "base/options.h"
 #include "cli/reader.h"
+#include "cli/sites.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -81,7 +82,8 @@ typedef struct sc_device {
     unsigned shape_count;
     uint64_t shapes_left_out;
     uint64_t shapes_seen, fallbacks, ooms;
-    void *index; /* of shapes by id; while reading */
+    sc_sites sites; /* with a gate each; their changes are not among those above */
+    void *index;    /* of shapes by id; while reading */
 } sc_device;
 
 typedef struct sc_history {

@@ -134,6 +134,28 @@ static void shapes(const sc_device *device, unsigned top)
     sc_emit_end(']');
 }
 
+/* With one gate a call site. */
+static void sites(const sc_sites *sites, unsigned top)
+{
+    sc_emit_u64("sites", sites->count);
+    sc_emit_open("top_sites", '[');
+    for (unsigned i = 0; i < sites->count && i < top; i++) {
+        const sc_site *site = sites->at[i];
+
+        sc_emit_open(NULL, '{');
+        sc_emit_text("site", site->name);
+        sc_emit_text("phase", site->phase);
+        sc_emit_u64("since", site->since);
+        sc_emit_u64("fallbacks", site->fallbacks);
+        sc_emit_u64("shapes", site->shapes);
+        sc_emit_u64("requests", site->requests);
+        sc_emit_u64("hits", site->hits);
+        sc_emit_u64("misses", site->misses);
+        sc_emit_end('}');
+    }
+    sc_emit_end(']');
+}
+
 static void one_device(const sc_history *history, const sc_device *device, unsigned top)
 {
     uint64_t cap = sc_history_cap(history, device);
@@ -154,6 +176,8 @@ static void one_device(const sc_history *history, const sc_device *device, unsig
     stretches(device);
     changes(device);
     by_phase(device);
+    if (device->sites.count)
+        sites(&device->sites, top);
     shapes(device, top);
     sc_emit_end('}');
 }

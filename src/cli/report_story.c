@@ -262,6 +262,40 @@ static void tell_stay(const sc_lane *lane)
         tell_warmup(lane);
 }
 
+/* With one gate a call site, the changes above are of the device as a whole. */
+static void tell_sites(const sc_sites *sites)
+{
+    const sc_site *first = NULL;
+    unsigned fell = 0, fixed = 0;
+    char what[TEXT_BYTES];
+    sc_text text = sc_text_over(what, sizeof what);
+
+    for (unsigned i = 0; i < sites->count; i++) {
+        const sc_site *site = sites->at[i];
+
+        fixed += !strcmp(site->phase, "fixed");
+        if (!site->fallbacks)
+            continue;
+        fell++;
+        if (!first || site->first_fallback < first->first_fallback)
+            first = site;
+    }
+    sc_text_u64(&text, sites->count);
+    sc_text_string(&text, sites->count == 1 ? " call site has a gate of its own. "
+                                            : " call sites have a gate each. ");
+    if (first) {
+        sc_text_u64(&text, fell);
+        sc_text_string(&text, " fell back, the first at step ");
+        sc_text_u64(&text, first->first_fallback);
+        sc_text_string(&text, ": ");
+        sc_text_string(&text, first->name);
+        sc_text_string(&text, ". ");
+    }
+    sc_text_u64(&text, fixed);
+    sc_text_string(&text, fixed == 1 ? " is fixed in the end." : " are fixed in the end.");
+    sc_emit_wrapped("  ", 2, sc_text_terminate(&text));
+}
+
 static void tell_lane(const sc_lane *lane)
 {
     const sc_device *device = lane->device;
@@ -278,6 +312,8 @@ static void tell_lane(const sc_lane *lane)
     }
     if (device->changes_left_out)
         sc_emit("  ... and %llu later changes\n", (unsigned long long)device->changes_left_out);
+    if (device->sites.count)
+        tell_sites(&device->sites);
 }
 
 /* The labels of all lanes of this one's group: "rank 0, rank 1 and 6 more". */

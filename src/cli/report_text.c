@@ -359,6 +359,40 @@ static void tell_shapes(const sc_report *report, unsigned lane)
                 (unsigned long long)device->shapes_left_out);
 }
 
+static void tell_sites(const sc_report *report, unsigned lane)
+{
+    const sc_sites *sites = &report->lanes[lane].device->sites;
+    sc_table table = {
+        .titles = {"phase", "since", "fallbacks", "shapes", "requests", "hits", "site"},
+        .is_left = {[0] = true, [6] = true},
+        .columns = 7,
+        .gap = 2};
+    unsigned shown = sites->count < report->top ? sites->count : report->top;
+    char label[64], cell[64], percent[16];
+
+    if (!shown)
+        return;
+    sc_report_label(report, lane, label);
+    sc_emit("\ncall sites by requests, %u of %u", shown, sites->count);
+    sc_emit(report->lane_count > 1 ? " (%s)\n" : "\n", label);
+    for (unsigned i = 0; i < shown; i++) {
+        const sc_site *site = sites->at[i];
+        const uint64_t numbers[] = {site->since, site->fallbacks, site->shapes, site->requests};
+
+        sc_table_cell(&table, site->phase);
+        for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++) {
+            snprintf(cell, sizeof cell, "%llu", (unsigned long long)numbers[n]);
+            sc_table_cell(&table, cell);
+        }
+        sc_table_cell(&table, sc_emit_percent(percent, site->hits, site->requests));
+        sc_table_cell(&table, site->name);
+    }
+    sc_table_print(&table);
+    if (sites->left_out)
+        sc_emit("more call sites than this tool keeps: %llu changes left out\n",
+                (unsigned long long)sites->left_out);
+}
+
 /* Processes that note the same, from this one on; 0 when an earlier one did. */
 static unsigned processes_noting(const sc_report *report, unsigned process, const char *text)
 {
@@ -462,6 +496,7 @@ void sc_report_text(const sc_report *report)
     else
         tell_figures_of_many(report);
     tell_phases(&report->lanes[0]);
+    tell_sites(report, 0);
     tell_shapes(report, 0);
     tell_notes(report);
 }

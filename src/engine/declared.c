@@ -216,7 +216,7 @@ static const sc_hint *find(uint64_t bytes, uint32_t site)
 
     if (sc_process_self.options.key == SC_KEY_SITE && !text)
         return NULL;
-    shape = sc_set_find(&set, bytes, text);
+    shape = bytes ? sc_set_find(&set, bytes, text) : sc_set_find_site(&set, text);
     return shape ? &shape->hint : NULL;
 }
 

@@ -98,6 +98,7 @@ static sc_cache_rules rules(uint64_t total)
         .step_source = step_sources[options->step.choice],
         .step_requests = options->step.number,
         .is_keyed_by_site = options->key == SC_KEY_SITE,
+        .is_scoped_by_site = options->scope == SC_SCOPE_SITE,
         .overhead_percent = options->overhead,
         .limit = limit,
         .max_age = options->max_age,

@@ -27,6 +27,14 @@ static void name_site(sc_record *record, uint32_t site)
     sc_record_string(record, SC_F_SITE, text);
 }
 
+/* A call site as the owner of a gate; several unknown ones share one. */
+static const char *scope_text(uint32_t site)
+{
+    const char *text = sc_site_text(site);
+
+    return text ? text : "unknown";
+}
+
 static void notice_cause(sc_text *text, const sc_phase_change *change)
 {
     static const char *const meanings[SC_REASON_COUNT] = {
@@ -72,6 +80,8 @@ static void notice(sc_journal *journal, const sc_phase_change *change)
         sc_text_size(text, change->idle_released);
         sc_text_string(text, " idle goes back");
     }
+    if (change->is_of_scope)
+        sc_text_string(text, "; other call sites stay cached");
     if (journal->device > 0) {
         sc_text_string(text, "; device ");
         sc_text_u64(text, (uint64_t)journal->device);
@@ -93,15 +103,16 @@ static void notice(sc_journal *journal, const sc_phase_change *change)
 static void on_phase(void *self, const sc_phase_change *change)
 {
     sc_journal *journal = self;
-    bool was_noticed = journal->is_noticed[change->to];
+    bool is_news = !change->is_of_scope || change->to == SC_PHASE_FALLBACK;
 
-    journal->is_noticed[change->to] = true;
-    if (!was_noticed)
+    if (is_news && !journal->is_noticed[change->to]) {
+        journal->is_noticed[change->to] = true;
         notice(journal, change);
+    }
     if (!sc_logbook_is_open())
         return;
     journal->is_walk_due = true;
-    sc_record record = begin(journal, SC_EV_PHASE, true);
+    sc_record record = begin(journal, SC_EV_PHASE, is_news);
 
     sc_record_string(&record, SC_F_FROM, sc_phase_word(change->from));
     sc_record_string(&record, SC_F_TO, sc_phase_word(change->to));
@@ -111,10 +122,23 @@ static void on_phase(void *self, const sc_phase_change *change)
         sc_record_u64(&record, SC_F_BYTES, change->shape->bytes);
         name_site(&record, change->shape->site);
     }
+    if (change->is_of_scope) {
+        if (sc_site_text(change->scope))
+            sc_logbook_site(change->scope);
+        sc_record_string(&record, SC_F_SCOPE, scope_text(change->scope));
+    }
     sc_record_u64(&record, SC_F_SET_SIZE, change->set_size);
     sc_record_string(&record, SC_F_STEP_SOURCE, sc_step_end_word(journal->ended_by));
     sc_record_u64(&record, SC_F_IDLE_RELEASED, change->idle_released);
-    sc_outbox_end(&journal->outbox, &record, true);
+    sc_outbox_end(&journal->outbox, &record, is_news);
+}
+
+static void scope_fields(sc_record *record, sc_scope_count scopes)
+{
+    if (!scopes.all)
+        return;
+    sc_record_u64(record, SC_F_SCOPES, scopes.all);
+    sc_record_u64(record, SC_F_SCOPES_FIXED, scopes.fixed);
 }
 
 static void tally_fields(sc_record *record, const sc_tally *tally)
@@ -144,6 +168,7 @@ static void step_record(sc_journal *journal, const sc_step_row *row, uint64_t no
     sc_record_u64(&record, SC_F_DEV, (uint64_t)journal->device);
     sc_record_u64(&record, SC_F_DUR, now - journal->step_began);
     sc_record_string(&record, SC_F_PHASE, sc_phase_word(row->phase));
+    scope_fields(&record, row->scopes);
     sc_record_u64(&record, SC_F_LIVE, row->live);
     sc_record_u64(&record, SC_F_IDLE, row->idle);
     tally_fields(&record, &row->tally);
@@ -239,8 +264,11 @@ bool sc_journal_init(sc_journal *journal, int device, sc_step_source source)
     journal->is_noticed[SC_PHASE_WARMUP] = true; /* where everything starts is no news */
     journal->notices = sc_text_over(journal->notice_bytes, sizeof journal->notice_bytes);
     bool is_event = sc_process_self.options.log_level == SC_LEVEL_EVENT;
+    bool is_scoped =
+        sc_process_self.options.scope == SC_SCOPE_SITE; /* all may change in one step */
 
-    return sc_outbox_init(&journal->outbox, is_event ? EVENT_OUTBOX_BYTES : OUTBOX_BYTES);
+    return sc_outbox_init(&journal->outbox,
+                          is_event || is_scoped ? EVENT_OUTBOX_BYTES : OUTBOX_BYTES);
 }
 
 void sc_journal_release(sc_journal *journal)
@@ -344,6 +372,7 @@ void sc_journal_end(sc_journal *journal, const sc_cache_totals *totals)
     sc_record_u64(&record, SC_F_STEPS, totals->step);
     sc_record_u64(&record, SC_F_STEPS_FIXED, totals->steps_in[SC_PHASE_FIXED]);
     sc_record_u64(&record, SC_F_SHAPES, totals->shapes);
+    scope_fields(&record, totals->scopes);
     sc_record_u64(&record, SC_F_FALLBACKS, totals->fallbacks);
     sc_record_u64(&record, SC_F_OOMS, totals->ooms);
     sc_record_u64(&record, SC_F_LIVE, totals->live);

@@ -43,6 +43,8 @@ static void add(sc_cache_totals *sum, const sc_cache_totals *one)
     sum->step += one->step;
     sum->steps_in[SC_PHASE_FIXED] += one->steps_in[SC_PHASE_FIXED];
     sum->fallbacks += one->fallbacks;
+    sum->scopes.all += one->scopes.all;
+    sum->scopes.fixed += one->scopes.fixed;
     sum->all.requests += one->all.requests;
     sum->all.hits += one->all.hits;
     sum->all.misses += one->all.misses;
@@ -73,6 +75,13 @@ void sc_summary_say(const sc_cache_totals *totals, unsigned count)
     count_of(&text, sum.step, "step");
     sc_text_string(&text, ", ");
     count_of(&text, sum.fallbacks, "fallback");
+    if (sum.scopes.all) {
+        sc_text_string(&text, ", ");
+        sc_text_u64(&text, sum.scopes.fixed);
+        sc_text_string(&text, " of ");
+        count_of(&text, sum.scopes.all, "call site");
+        sc_text_string(&text, " fixed");
+    }
     sc_text_string(&text, "; held at most ");
     sc_text_size(&text, sum.all.held_peak);
     sc_text_string(&text, " for ");

@@ -40,6 +40,28 @@ class Goldens(Case):
     def test_ranks_that_agree_are_told_once_and_the_odd_one_apart(self):
         self.expect("ranks.txt", self.told("ranks"))
 
+    def test_with_a_gate_per_call_site_each_is_told(self):
+        self.expect("sites.txt", self.told("sites.jsonl"))
+        device = json.loads(self.told("sites.jsonl", "--json"))["runs"][0]["processes"][0]["devices"][0]
+        self.assertEqual((device["sites"], device["fallbacks"]), (4, 1))
+        self.assertEqual({s["site"]: (s["phase"], s["fallbacks"], s["requests"], s["hits"]) for s in device["top_sites"]},
+                         {"train+0x4f31": ("fixed", 0, 12, 7), "train+0x5010": ("fallback", 1, 12, 3),
+                          "train+0x51aa": ("fixed", 0, 12, 7), "train+0x60cc": ("warmup", 0, 12, 0)})
+        self.assertEqual([c["to"] for c in device["changes"]], ["fixed"])  # of the device as a whole
+        self.assertIn("1 of 4", self.told("sites.jsonl", "--top", "1"))
+
+    def test_what_stops_every_gate_stops_those_of_sites(self):
+        lines = (DATA / "sites.jsonl").read_text().splitlines()
+        for to, reason, phases in (("fallback", "oom", {"fallback": 3, "warmup": 1}), ("off", "user", {"off": 4})):
+            change = {"ev": "phase", "t": 1, "step": 11, "dev": 0, "from": "fixed", "to": to, "reason": reason}
+            with tempfile.TemporaryDirectory(prefix="shapecache-cli-") as folder:
+                log = pathlib.Path(folder) / "log.jsonl"
+                log.write_text("\n".join([*lines[:-1], json.dumps(change)]) + "\n")
+                device = json.loads(call("report", "--json", log).stdout)["runs"][0]["processes"][0]["devices"][0]
+            told = [site["phase"] for site in device["top_sites"]]
+            self.assertEqual({phase: told.count(phase) for phase in told}, phases)
+            self.assertEqual(device["fallbacks"], 3 if reason == "oom" else 1)
+
     def test_json_holds_the_same_in_integers(self):
         text = self.told("late.jsonl", "--json")
         self.expect("late.json", text)

@@ -111,6 +111,18 @@ def late_rows(start, build):
         row.check(held == [], "held beyond live is 0 from the next free on", "no new size came" if held is None else f"{len(held)} requests with idle memory")
     yield row
 
+    run = start("cached with a gate per call site, lengths change at step 40", options, {"SCOPE": "site", "LOG_LEVEL": "event"})
+    row = Row("late change, SCOPE=site", run, plain)
+    row.same_losses(plain)
+    row.under_cap()
+    kept, fallen = run.sites_kept(), run.sites_fallen()
+    row.check(kept and not kept & fallen, f"{len(kept)} call sites never fell back", f"of {len(kept)} none is left")
+    row.check(fallen, f"{len(fallen)} with varying sizes did", "none fell back")
+    row.check(run.hit_percent_of(kept, 45) == 100, "and from step 45 on all requests of the others are hits",
+              f"{run.hit_percent_of(kept, 45):.1f}% hits of the others from step 45 on")
+    row.check(run.hit_percent_of(fallen, 45) == 0, "none of theirs", f"{run.hit_percent_of(fallen, 45):.1f}% of theirs")
+    yield row
+
 
 def random_rows(start):
     options = ["--lengths", "random"]
@@ -156,7 +168,7 @@ def main():
     def start(what, arguments, cache, **sim):
         nonlocal number
         number += 1
-        print(f"[{number}/9] {what} ...", file=sys.stderr, flush=True)
+        print(f"[{number}/10] {what} ...", file=sys.stderr, flush=True)
         folder = work / f"{number:02d}"
         folder.mkdir()
         return Run(options.build, arguments, cache=cache, sim=COSTS | sim if on_sim else None, keep=folder)

@@ -127,6 +127,19 @@ class Run:
     def fallbacks(self):
         return [r for r in self.records("phase") if r["to"] == "fallback"]
 
+    def sites_fallen(self):
+        """Call sites whose own gate fell back (SCOPE=site)."""
+        return {r["scope"] for r in self.fallbacks() if "scope" in r}
+
+    def sites_kept(self):
+        """Those whose gate opened and that never fell back."""
+        return {r["scope"] for r in self.records("phase") if "scope" in r and r["to"] == "fixed"} - self.sites_fallen()
+
+    def hit_percent_of(self, sites, since):
+        """Hits of these call sites from a step on; needs LOG_LEVEL=event."""
+        rows = [r for r in self.records("alloc") if r["step"] >= since and r.get("site") in sites]
+        return 100.0 * sum(r["hit"] for r in rows) / len(rows) if rows else 0.0
+
     def live_peak(self):
         return max((s.live for s in self.samples), default=0)
 

@@ -55,6 +55,26 @@ def held_stays_under_the_cap_when_lengths_change_late(build):
 
 
 @case
+def with_a_gate_per_site_fixed_sizes_stay_cached_and_the_cap_holds(build):
+    run = cached(build, "--steps", "80", "--lengths", "late-change", cache={"SCOPE": "site", "LOG_LEVEL": "event"})
+    expect_under_cap(run)
+    kept, fallen = run.sites_kept(), run.sites_fallen()
+    expect(len(kept) >= 3 and len(fallen) >= 3, f"kept {kept}, fallen {fallen}")
+    expect(run.hit_percent_of(kept, 45) == 100, f"{run.hit_percent_of(kept, 45)}% hits where sizes are fixed")
+    expect(run.hit_percent_of(fallen, 45) == 0, f"{run.hit_percent_of(fallen, 45)}% hits where they vary")
+    expect({r["reason"] for r in run.fallbacks()} == {"new-shape"}, f"fallbacks: {run.fallbacks()}")
+    idle = [s for s in run.samples if s.step >= 45 and s.device > s.live]
+    expect(idle, "nothing was kept after lengths changed")
+
+
+@case
+def a_gate_per_site_costs_a_fixed_run_nothing(build):
+    run = cached(build, "--steps", "60", cache={"SCOPE": "site", "OVERHEAD": "100%"})
+    expect(run.hit_percent(10) == 100, f"{run.hit_percent(10):.1f}% hits")
+    expect(not run.fallbacks(), f"fallbacks: {run.fallbacks()}")
+
+
+@case
 def held_stays_under_the_cap_with_random_lengths(build):
     run = cached(build, "--steps", "80", "--lengths", "random")
     expect_under_cap(run)

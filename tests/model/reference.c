@@ -12,14 +12,14 @@ reference *ref_new(const sc_cache_rules *rules)
         ref->rules = *rules;
         ref->source = rules->step_source;
         sc_step_init(&ref->inference);
-        ref->phase = rules->gate.is_gated ? SC_PHASE_WARMUP : SC_PHASE_FIXED;
-        if (rules->declared.shapes && rules->gate.is_gated) {
-            ref->phase = SC_PHASE_FIXED;
-            ref->reason = SC_REASON_DECLARED;
-        }
+        ref->is_scoped = rules->is_scoped_by_site && rules->gate.is_gated;
+        ref->scope_count = 1;
+        ref->scopes[0].phase = rules->gate.is_gated ? SC_PHASE_WARMUP : SC_PHASE_FIXED;
+        ref->scopes[0].wanted = rules->gate.warmup;
+        if (rules->declared.shapes && !ref->is_scoped)
+            ref_declare(ref, &ref->scopes[0]);
+        ref->phase = ref->scopes[0].phase;
         ref->changes = ref->phase != SC_PHASE_WARMUP;
-        ref->last_quiet = rules->gate.warmup;
-        ref->wanted = ref->changes ? rules->gate.rearm : rules->gate.warmup;
     }
     return ref;
 }
@@ -37,6 +37,11 @@ bool ref_is_held(const ref_block *block)
 bool ref_is_idle(const ref_block *block)
 {
     return block->state == REF_IDLE || block->state == REF_SPOILT;
+}
+
+static ref_scope *scope_of_block(reference *ref, const ref_block *block)
+{
+    return &ref->scopes[ref->shapes[block->shape].scope];
 }
 
 ref_block *ref_find(reference *ref, sc_address address)
@@ -106,6 +111,7 @@ static unsigned shape_of(reference *ref, const sc_request *request, bool *is_new
                                          .context = request->context,
                                          .bytes = request->bytes,
                                          .site = request->site,
+                                         .scope = ref_scope_of(ref, request->site),
                                          .id = (uint32_t)ref->next_id++,
                                          .last_step = ref->step,
                                          .stamp = ++ref->next_stamp};
@@ -147,6 +153,7 @@ static ref_block *reserve(reference *ref, unsigned s)
 sc_answer ref_request(reference *ref, sc_request request, ref_block **out)
 {
     ref_shape *shape;
+    ref_scope *scope;
     bool is_new, is_eligible;
     unsigned s;
 
@@ -157,6 +164,8 @@ sc_answer ref_request(reference *ref, sc_request request, ref_block **out)
         ref_end_step(ref);
     s = shape_of(ref, &request, &is_new);
     shape = &ref->shapes[s];
+    scope = &ref->scopes[shape->scope];
+    scope->steps[ref->step].requests++;
     if (ref->source == SC_STEPS_INFERRED)
         sc_step_ask(&ref->inference, &shape->cover, request.bytes < ref->rules.small);
     ref->tally.requests++;
@@ -166,11 +175,12 @@ sc_answer ref_request(reference *ref, sc_request request, ref_block **out)
         if (request.bytes >= ref->rules.small &&
             !(ref->rules.declared.shapes &&
               ref->rules.declared.find(request.bytes, request.site))) {
-            ref->steps[ref->step].is_new = true;
-            (void)ref_closes(ref, SC_REASON_NEW_SHAPE);
+            scope->steps[ref->step].is_new = true;
+            if (ref_closes(ref, scope, SC_REASON_NEW_SHAPE))
+                ref_follow(ref, SC_REASON_NEW_SHAPE);
         }
     }
-    is_eligible = ref->phase == SC_PHASE_FIXED && !ref->rules.is_observing && !request.is_passing;
+    is_eligible = scope->phase == SC_PHASE_FIXED && !ref->rules.is_observing && !request.is_passing;
     for (unsigned slot = 0; is_eligible && slot < shape->slot_count; slot++) {
         ref_block *block = block_at(ref, s, slot);
 
@@ -253,7 +263,7 @@ sc_free_answer ref_free(reference *ref, sc_address address, bool is_passing, ref
     if (block->state != REF_LIVE)
         return SC_FREE_TWICE;
     if (is_passing || block->is_exported || ref->rules.is_observing ||
-        ref->phase != SC_PHASE_FIXED) {
+        scope_of_block(ref, block)->phase != SC_PHASE_FIXED) {
         real_free(ref, block);
         return SC_FREE_RELEASE;
     }
@@ -268,7 +278,7 @@ bool ref_park(reference *ref, ref_block *block, uint64_t now)
         block->state = REF_NONE;
         return true;
     }
-    if (block->is_exported || ref->phase != SC_PHASE_FIXED) {
+    if (block->is_exported || scope_of_block(ref, block)->phase != SC_PHASE_FIXED) {
         real_free(ref, block);
         return false;
     }
@@ -303,7 +313,7 @@ const char *ref_take(reference *ref, sc_take why, sc_address address)
         wrong = block->state == REF_SPOILT ? NULL : "what is spoilt goes first";
     else
         wrong = ref_judge(ref, block);
-    if (why != SC_TAKE_ALL && ref->phase == SC_PHASE_FIXED && block->state == REF_IDLE) {
+    if (why != SC_TAKE_ALL && block->state == REF_IDLE) {
         uint64_t live = ref_mapped_of(ref, REF_WANTED_STATES, false);
 
         ref->tally.evicted++;
@@ -363,21 +373,30 @@ void ref_gone(reference *ref, uint64_t bytes)
 
 bool ref_out_of_memory(reference *ref)
 {
+    bool has_moved = false;
+
     ref->ooms++;
     if (ref_count_in(ref, REF_IDLE_STATES) == 0 || !ref->rules.gate.is_gated)
         return false;
-    if (ref_closes(ref, SC_REASON_OOM))
-        ref->steps[ref->step].is_new = true;
+    for (unsigned i = 0; i < ref->scope_count; i++) {
+        if (ref_shut(ref, &ref->scopes[i], SC_REASON_OOM)) {
+            ref->scopes[i].steps[ref->step].is_new = true;
+            has_moved = true;
+        }
+    }
+    ref->fallbacks += has_moved;
+    if (has_moved)
+        ref_follow(ref, SC_REASON_OOM);
     return true;
 }
 
 void ref_close(reference *ref, sc_reason reason)
 {
-    if (ref->phase != SC_PHASE_OFF) {
-        ref->phase = SC_PHASE_OFF;
-        ref->reason = reason;
-        ref->changes++;
+    for (unsigned i = 0; i < ref->scope_count; i++) {
+        ref->scopes[i].phase = SC_PHASE_OFF;
+        ref_spoil(ref, &ref->scopes[i]);
     }
+    ref_follow(ref, reason);
 }
 
 void ref_export(reference *ref, sc_address address)
@@ -437,6 +456,10 @@ void ref_totals(const reference *ref, sc_cache_totals *totals)
         .fallbacks = ref->fallbacks,
         .ooms = ref->ooms,
     };
+    for (unsigned i = !ref->is_first_used; ref->is_scoped && i < ref->scope_count; i++) {
+        totals->scopes.all++;
+        totals->scopes.fixed += ref->scopes[i].phase == SC_PHASE_FIXED;
+    }
     totals->idle = ref_mapped_of(ref, REF_GRANTED_STATES | REF_IDLE_STATES, true) - totals->live;
     for (int i = 0; i < SC_PHASE_COUNT; i++)
         totals->steps_in[i] = ref->steps_in[i];

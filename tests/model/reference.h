@@ -13,6 +13,7 @@ enum {
     REF_SHAPES = 640,
     REF_SLOTS = 256,
     REF_STEPS = 65536,
+    REF_SCOPES = 8,
     REF_GOING = 256,
     REF_CEDED = 8192
 };
@@ -47,6 +48,7 @@ typedef struct ref_shape {
     sc_context context;
     uint64_t bytes;
     uint32_t site; /* part of the key where the rules say so */
+    unsigned scope;
     uint32_t id;
     uint64_t last_step, stamp; /* stamp: order of first uses */
     uint64_t requests, hits, misses, evicted, high;
@@ -70,12 +72,23 @@ typedef struct ref_ceded {
     uint64_t mapped;
 } ref_ceded;
 
+/* A step as one gate saw it. */
 typedef struct ref_past_step {
-    uint64_t peak;
-    uint64_t requests, evictions;
+    uint64_t requests;
     bool is_new;      /* brought a shape, or ran out of memory */
     bool is_doubtful; /* its end was */
 } ref_past_step;
+
+/* One gate: of all shapes, or of those of one call site. */
+typedef struct ref_scope {
+    uint32_t site;
+    sc_phase phase;
+    sc_reason reason;
+    uint64_t opened, closed; /* number of the first step after the last such change */
+    uint64_t wanted;         /* quiet steps before opening */
+    uint64_t last_quiet;
+    ref_past_step steps[REF_STEPS];
+} ref_scope;
 
 typedef struct reference {
     sc_cache_rules rules;
@@ -85,15 +98,18 @@ typedef struct reference {
     uint64_t going[REF_GOING]; /* bytes of buffers taken and not gone, 0: none */
     uint64_t taken[64];        /* by the call that runs */
     unsigned taken_count;
-    ref_past_step steps[REF_STEPS];
+    struct {
+        uint64_t peak; /* most live */
+        uint64_t requests, evictions;
+    } steps[REF_STEPS];
     uint64_t step;
     sc_step_source source;
     sc_step inference;
-    sc_phase phase;
-    sc_reason reason;
-    uint64_t opened, closed; /* number of the first step after the last such change */
-    uint64_t wanted;         /* quiet steps before opening */
-    uint64_t last_quiet;
+    ref_scope scopes[REF_SCOPES]; /* the first for what has none of its own, then as they came */
+    unsigned scope_count;
+    bool is_scoped, is_first_used;
+    sc_phase phase;   /* the device's */
+    sc_reason reason; /* of the last change that the observer was told of */
     uint64_t miss[2]; /* largest that headroom is for, of this step and of the one before */
     ref_ceded ceded[REF_CEDED];
     unsigned ceded_count;
@@ -143,7 +159,12 @@ bool ref_is_real_miss(reference *ref, const ref_shape *shape);
 void ref_forget_ceded(reference *ref);
 uint64_t ref_exact_live(const reference *ref);
 void ref_note_peaks(reference *ref);
-bool ref_closes(reference *ref, sc_reason reason);
+bool ref_shut(reference *ref, ref_scope *scope, sc_reason reason);
+bool ref_closes(reference *ref, ref_scope *scope, sc_reason reason);
+void ref_follow(reference *ref, sc_reason reason);
+void ref_spoil(reference *ref, const ref_scope *scope);
+unsigned ref_scope_of(reference *ref, uint32_t site);
+void ref_declare(reference *ref, ref_scope *scope);
 void ref_end_step(reference *ref);
 void ref_add_tally(sc_tally *sum, const sc_tally *tally);
 uint64_t ref_mapped(uint64_t bytes); /* one buffer's */

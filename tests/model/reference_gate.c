@@ -154,7 +154,7 @@ bool ref_wants(const reference *ref, sc_take why)
         return ref->rules.gate.is_gated && ref_mapped_of(ref, REF_WANTED_STATES | REF_IDLE_STATES,
                                                          true) > ref_ceiling(ref, live);
     }
-    if (ref->phase != SC_PHASE_FIXED || ref_count_in(ref, 1 << REF_SPOILT) > 0 || ref_is_short(ref))
+    if (ref_count_in(ref, 1 << REF_SPOILT) > 0 || ref_is_short(ref))
         return true;
     extra = ref->miss[0] > ref->miss[1] ? ref->miss[0] : ref->miss[1];
     most = 4 * ((peak > live ? peak : live) * ref->rules.overhead_percent / 100);
@@ -167,61 +167,144 @@ bool ref_wants(const reference *ref, sc_take why)
                ref_ceiling(ref, mapped_with(ref, REF_WANTED_STATES, false, small, large));
 }
 
-static uint64_t set_size(const reference *ref)
+static uint64_t set_size(const reference *ref, unsigned scope)
 {
     uint64_t count = 0;
 
     for (int i = 0; i < REF_SHAPES; i++) {
         const ref_shape *shape = &ref->shapes[i];
 
-        count += shape->is_known && shape->bytes >= ref->rules.small && ref_is_recent(ref, shape);
+        count += shape->is_known && shape->scope == scope && shape->bytes >= ref->rules.small &&
+                 ref_is_recent(ref, shape);
     }
     return count;
 }
 
-bool ref_closes(reference *ref, sc_reason reason)
+/* Outside FIXED nothing idle is served again. */
+void ref_spoil(reference *ref, const ref_scope *scope)
+{
+    for (unsigned i = 0; i < ref->block_top; i++) {
+        ref_block *block = &ref->blocks[i];
+
+        if (block->state == REF_IDLE && &ref->scopes[ref->shapes[block->shape].scope] == scope)
+            block->state = REF_SPOILT;
+    }
+}
+
+/* The observer is told of one call site's gate. */
+static void tell_scope(reference *ref, const ref_scope *scope)
+{
+    if (ref->is_scoped) {
+        ref->changes++;
+        ref->reason = scope->reason;
+    }
+}
+
+/* The device is in the best of the phases that its gates are in. */
+void ref_follow(reference *ref, sc_reason reason)
+{
+    unsigned in[SC_PHASE_COUNT] = {0};
+    sc_phase phase = SC_PHASE_OFF;
+
+    for (unsigned i = 0; i < ref->scope_count; i++)
+        in[ref->scopes[i].phase]++;
+    if (in[SC_PHASE_WARMUP])
+        phase = SC_PHASE_WARMUP;
+    if (in[SC_PHASE_FALLBACK])
+        phase = SC_PHASE_FALLBACK;
+    if (in[SC_PHASE_FIXED])
+        phase = SC_PHASE_FIXED;
+    if (phase != ref->phase) {
+        ref->phase = phase;
+        ref->reason = reason;
+        ref->changes++;
+    }
+}
+
+void ref_declare(reference *ref, ref_scope *scope)
+{
+    if (scope->phase != SC_PHASE_WARMUP)
+        return;
+    scope->phase = SC_PHASE_FIXED;
+    scope->reason = SC_REASON_DECLARED;
+    scope->last_quiet = ref->rules.gate.warmup;
+    scope->wanted = ref->rules.gate.rearm;
+    scope->opened = ref->step;
+    tell_scope(ref, scope);
+}
+
+/* The index of the gate that decides for a site, which may be new. */
+unsigned ref_scope_of(reference *ref, uint32_t site)
+{
+    ref_scope *scope = &ref->scopes[ref->scope_count];
+
+    if (!ref->is_scoped)
+        return 0;
+    ref->is_first_used |= site == 0;
+    for (unsigned i = 0; i < ref->scope_count; i++)
+        if (ref->scopes[i].site == site)
+            return i;
+    if (++ref->scope_count == REF_SCOPES)
+        abort(); /* the test is to use fewer */
+    scope->site = site;
+    scope->phase = ref->phase == SC_PHASE_OFF ? SC_PHASE_OFF : SC_PHASE_WARMUP;
+    scope->wanted = ref->rules.gate.warmup;
+    if (ref->rules.declared.shapes && ref->rules.declared.find(0, site)) {
+        ref_declare(ref, scope);
+        ref_follow(ref, SC_REASON_DECLARED);
+    }
+    return ref->scope_count - 1;
+}
+
+bool ref_shut(reference *ref, ref_scope *scope, sc_reason reason)
 {
     uint64_t lasted = 0;
 
-    if (ref->phase != SC_PHASE_FIXED || !ref->rules.gate.is_gated)
+    if (scope->phase != SC_PHASE_FIXED || !ref->rules.gate.is_gated)
         return false;
-    for (uint64_t i = ref->opened; i < ref->step; i++)
-        lasted += ref->steps[i].requests > 0;
-    if (lasted >= 4 * ref->last_quiet)
-        ref->wanted = ref->rules.gate.rearm;
-    ref->phase = SC_PHASE_FALLBACK;
-    ref->reason = reason;
-    ref->closed = ref->step;
+    for (uint64_t i = scope->opened; i < ref->step; i++)
+        lasted += scope->steps[i].requests > 0;
+    if (lasted >= 4 * scope->last_quiet)
+        scope->wanted = ref->rules.gate.rearm;
+    scope->phase = SC_PHASE_FALLBACK;
+    scope->reason = reason;
+    scope->closed = ref->step;
+    ref_spoil(ref, scope);
+    return true;
+}
+
+bool ref_closes(reference *ref, ref_scope *scope, sc_reason reason)
+{
+    if (!ref_shut(ref, scope, reason))
+        return false;
     ref->fallbacks++;
-    ref->changes++;
+    tell_scope(ref, scope);
     return true;
 }
 
 /* Steps in a row without a new shape, up to the one that has just ended; empty ones and those whose
  * end is doubtful are passed over. */
-static uint64_t quiet_steps(const reference *ref)
+static uint64_t quiet_steps(const reference *ref, const ref_scope *scope)
 {
     uint64_t count = 0;
 
-    for (uint64_t i = ref->step; i > ref->closed; i--) {
-        if (ref->steps[i - 1].requests > 0) {
-            if (ref->steps[i - 1].is_new)
+    for (uint64_t i = ref->step; i > scope->closed; i--) {
+        if (scope->steps[i - 1].requests > 0) {
+            if (scope->steps[i - 1].is_new)
                 break;
-            count += !ref->steps[i - 1].is_doubtful;
+            count += !scope->steps[i - 1].is_doubtful;
         }
     }
     return count;
 }
 
-static bool is_thrashing(const reference *ref)
+static bool is_thrashing(const reference *ref, const ref_scope *scope)
 {
     uint64_t count = 0;
 
-    for (uint64_t i = ref->step; i > ref->opened && count < ref->rules.gate.warmup; i--) {
-        const ref_past_step *past = &ref->steps[i - 1];
-
-        if (past->requests > 0) {
-            if (2 * past->evictions <= past->requests)
+    for (uint64_t i = ref->step; i > scope->opened && count < ref->rules.gate.warmup; i--) {
+        if (scope->steps[i - 1].requests > 0) {
+            if (2 * ref->steps[i - 1].evictions <= ref->steps[i - 1].requests)
                 return false;
             count++;
         }
@@ -229,31 +312,29 @@ static bool is_thrashing(const reference *ref)
     return count == ref->rules.gate.warmup;
 }
 
-/* Step number ref->step - 1 has ended. */
-static void judge_step(reference *ref, uint64_t width)
+/* Step number ref->step - 1 has ended. True: the gate moved. */
+static bool judge_step(reference *ref, ref_scope *scope, uint64_t width)
 {
-    bool is_first = ref->phase == SC_PHASE_WARMUP;
+    const ref_past_step *past = &scope->steps[ref->step - 1];
+    bool is_first = scope->phase == SC_PHASE_WARMUP;
 
-    if (!ref->rules.gate.is_gated || ref->phase == SC_PHASE_OFF ||
-        ref->steps[ref->step - 1].requests == 0)
-        return;
-    if (ref->phase == SC_PHASE_FIXED) {
+    if (!ref->rules.gate.is_gated || scope->phase == SC_PHASE_OFF || past->requests == 0)
+        return false;
+    if (scope->phase == SC_PHASE_FIXED) {
         if (width > ref->rules.gate.max_shapes)
-            (void)ref_closes(ref, SC_REASON_TOO_MANY_SHAPES);
-        else if (is_thrashing(ref))
-            (void)ref_closes(ref, SC_REASON_THRASH);
-        return;
+            return ref_closes(ref, scope, SC_REASON_TOO_MANY_SHAPES);
+        return is_thrashing(ref, scope) && ref_closes(ref, scope, SC_REASON_THRASH);
     }
-    if (ref->steps[ref->step - 1].is_new || ref->steps[ref->step - 1].is_doubtful ||
-        quiet_steps(ref) < ref->wanted || width > ref->rules.gate.max_shapes ||
-        (!is_first && ref->rules.gate.rearm == 0))
-        return;
-    ref->phase = SC_PHASE_FIXED;
-    ref->reason = is_first ? SC_REASON_SET_FIXED : SC_REASON_REARM;
-    ref->last_quiet = ref->wanted;
-    ref->wanted = is_first ? ref->rules.gate.rearm : 2 * ref->wanted;
-    ref->opened = ref->step;
-    ref->changes++;
+    if (past->is_new || past->is_doubtful || quiet_steps(ref, scope) < scope->wanted ||
+        width > ref->rules.gate.max_shapes || (!is_first && ref->rules.gate.rearm == 0))
+        return false;
+    scope->phase = SC_PHASE_FIXED;
+    scope->reason = is_first ? SC_REASON_SET_FIXED : SC_REASON_REARM;
+    scope->last_quiet = scope->wanted;
+    scope->wanted = is_first ? ref->rules.gate.rearm : 2 * scope->wanted;
+    scope->opened = ref->step;
+    tell_scope(ref, scope);
+    return true;
 }
 
 void ref_add_tally(sc_tally *sum, const sc_tally *tally)
@@ -272,15 +353,19 @@ void ref_add_tally(sc_tally *sum, const sc_tally *tally)
 
 void ref_end_step(reference *ref)
 {
-    ref_past_step *past = &ref->steps[ref->step];
-    uint64_t width = set_size(ref);
+    uint64_t widths[REF_SCOPES];
+    const ref_scope *moved = NULL;
 
     if (ref->step + 1 == REF_STEPS)
         abort(); /* the test is to be shorter */
-    past->peak = ref->tally.live_peak;
-    past->requests = ref->tally.requests;
-    past->evictions = ref->tally.evicted;
-    past->is_doubtful = ref->source == SC_STEPS_INFERRED && ref->inference.is_doubtful;
+    for (unsigned i = 0; i < ref->scope_count; i++) {
+        widths[i] = set_size(ref, i);
+        ref->scopes[i].steps[ref->step].is_doubtful =
+            ref->source == SC_STEPS_INFERRED && ref->inference.is_doubtful;
+    }
+    ref->steps[ref->step].peak = ref->tally.live_peak;
+    ref->steps[ref->step].requests = ref->tally.requests;
+    ref->steps[ref->step].evictions = ref->tally.evicted;
     ref_add_tally(&ref->finished, &ref->tally);
     ref->steps_in[ref->phase]++;
     ref->tally = (sc_tally){0};
@@ -289,7 +374,15 @@ void ref_end_step(reference *ref)
     ref->miss[0] = 0;
     ref->step++;
     ref_forget_ceded(ref);
-    judge_step(ref, width);
+    /* the first, then the youngest first: the last that moves gives its reason to the device */
+    for (unsigned i = 0; i < ref->scope_count; i++) {
+        unsigned which = i ? ref->scope_count - i : 0;
+
+        if (judge_step(ref, &ref->scopes[which], widths[which]))
+            moved = &ref->scopes[which];
+    }
+    if (moved)
+        ref_follow(ref, moved->reason);
 }
 
 void ref_step_end(reference *ref)

@@ -460,6 +460,8 @@ static void compare_totals(world *w)
     SAME(live_bytes);
     SAME(shapes);
     SAME(shapes_forgotten);
+    SAME(scopes.all);
+    SAME(scopes.fixed);
     SAME(fallbacks);
     SAME(ooms);
     SAME(all.requests);
@@ -585,13 +587,12 @@ static void play(const sc_cache_rules *rules, sc_random random, sc_cache_totals 
     free(w.ref);
 }
 
-/* All but one size in 32. */
+/* All but one size in 32; and something of site 2. */
 static const sc_hint *declared(uint64_t bytes, uint32_t site)
 {
     static const sc_hint none;
 
-    (void)site;
-    return bytes % 32 ? &none : NULL;
+    return bytes % 32 || (!bytes && site == 2) ? &none : NULL;
 }
 
 static const sc_cache_rules scenes[] = {
@@ -614,6 +615,11 @@ static const sc_cache_rules scenes[] = {
     {GATE(1, 2, 3), .overhead_percent = 5, .limit = UINT64_MAX, .max_age = 3, .small = MIB},
     {GATE(1, 1, 1), .overhead_percent = 25, .limit = UINT64_MAX, .max_age = 2, .small = 30 * MIB},
     {GATE(1, 1, 20), .overhead_percent = 100, .limit = 60 * MIB, .max_age = 64}, /* it binds */
+    {GATE(2, 3, 20), .is_keyed_by_site = true, .is_scoped_by_site = true, .overhead_percent = 50,
+     .limit = UINT64_MAX, .max_age = 16, .small = 65536, .max_idle = 5000},
+    {GATE(2, 2, 30), .is_keyed_by_site = true, .is_scoped_by_site = true, .overhead_percent = 25,
+     .limit = UINT64_MAX, .max_age = 16, .step_source = SC_STEPS_INFERRED,
+     .declared = {.shapes = 5, .find = declared}},
     {GATE(3, 6, 40), .overhead_percent = 25, .limit = UINT64_MAX, .max_age = 8,
      .declared = {.shapes = 5, .find = declared}},
     {.gate = {.warmup = 3, .rearm = 6, .max_shapes = 4, .is_gated = false},

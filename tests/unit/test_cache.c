@@ -899,6 +899,238 @@ START_TEST(two_places_that_ask_for_the_same_size_share_nothing_when_the_site_is_
 }
 END_TEST
 
+/* --- a gate per call site --- */
+
+enum { STEADY = 5, MOODY = 6 };
+
+static sc_cache_rules scoped_rules(void)
+{
+    sc_cache_rules rules = usual;
+
+    rules.is_keyed_by_site = true;
+    rules.is_scoped_by_site = true;
+    rules.overhead_percent = 200;
+    return rules;
+}
+
+static sc_answer ask_at(fixture *f, uint32_t site, uint64_t bytes, sc_address *address)
+{
+    return ask(f, (sc_request){.context = 1, .bytes = bytes, .site = site}, address);
+}
+
+/* 4 MiB at one site, `moody` bytes at the other. */
+static void scoped_step(fixture *f, uint64_t moody)
+{
+    sc_address one, other;
+
+    (void)ask_at(f, STEADY, 4 * MIB, &one);
+    (void)ask_at(f, MOODY, moody, &other);
+    (void)put(f, other);
+    (void)put(f, one);
+    sc_cache_step_end(f->cache);
+}
+
+static void reach_fixed_at_both(fixture *f)
+{
+    begin(f);
+    for (int i = 0; i <= WARMUP; i++)
+        scoped_step(f, 6 * MIB);
+    ck_assert_uint_eq(totals_of(f).scopes.fixed, 2);
+    scoped_step(f, 6 * MIB); /* parks */
+    ck_assert_uint_eq(totals_of(f).idle, 10 * MIB);
+}
+
+START_TEST(a_new_shape_at_one_site_stops_that_one_alone)
+{
+    fixture f = set_up(scoped_rules());
+    sc_address one, other;
+
+    reach_fixed_at_both(&f);
+    ck_assert_int_eq(ask_at(&f, MOODY, 7 * MIB, &other), SC_ALLOCATE);
+    ck_assert_int_eq(totals_of(&f).phase, SC_PHASE_FIXED);
+    ck_assert_uint_eq(totals_of(&f).scopes.all, 2);
+    ck_assert_uint_eq(totals_of(&f).scopes.fixed, 1);
+    ck_assert_uint_eq(totals_of(&f).idle, 10 * MIB); /* inside an allocation nothing goes back */
+    const sc_phase_change *change = &f.changes[f.change_count - 1];
+
+    ck_assert(change->is_of_scope);
+    ck_assert_uint_eq(change->scope, MOODY);
+    ck_assert_int_eq(change->reason, SC_REASON_NEW_SHAPE);
+    ck_assert_uint_eq(change->idle_released, 6 * MIB);
+    ck_assert_int_eq(ask_at(&f, STEADY, 4 * MIB, &one), SC_HIT);
+    ck_assert_int_eq(put(&f, one), SC_FREE_PARK); /* and the other's idle memory goes back here */
+    ck_assert_uint_eq(totals_of(&f).idle, 4 * MIB);
+    ck_assert_int_eq(put(&f, other), SC_FREE_RELEASE);
+    ck_assert_int_eq(ask_at(&f, MOODY, 6 * MIB, &other), SC_ALLOCATE);
+    ck_assert_int_eq(put(&f, other), SC_FREE_RELEASE);
+    ck_assert_int_eq(ask_at(&f, STEADY, 4 * MIB, &one), SC_HIT);
+    ck_assert_uint_eq(totals_of(&f).fallbacks, 1);
+    tear_down(&f);
+}
+END_TEST
+
+START_TEST(what_fell_back_is_not_served_though_it_has_not_gone_back_yet)
+{
+    fixture f = set_up(scoped_rules());
+    sc_address first, second;
+
+    reach_fixed_at_both(&f);
+    (void)ask_at(&f, MOODY, 7 * MIB, &first);
+    ck_assert_int_eq(ask_at(&f, MOODY, 6 * MIB, &second), SC_ALLOCATE);
+    ck_assert_uint_eq(totals_of(&f).idle, 10 * MIB);
+    tear_down(&f);
+}
+END_TEST
+
+START_TEST(each_site_comes_back_when_its_own_shapes_are_quiet)
+{
+    fixture f = set_up(scoped_rules());
+
+    reach_fixed_at_both(&f);
+    scoped_step(&f, 7 * MIB);
+    for (int i = 0; i < REARM - 1; i++) {
+        scoped_step(&f, 7 * MIB);
+        ck_assert_uint_eq(totals_of(&f).scopes.fixed, 1);
+    }
+    scoped_step(&f, 7 * MIB);
+    ck_assert_uint_eq(totals_of(&f).scopes.fixed, 2);
+    ck_assert_int_eq(f.changes[f.change_count - 1].reason, SC_REASON_REARM);
+    tear_down(&f);
+}
+END_TEST
+
+START_TEST(a_new_site_warms_up_alone_and_trips_nothing)
+{
+    fixture f = set_up(scoped_rules());
+    sc_address address;
+
+    reach_fixed_at_both(&f);
+    for (int i = 0; i <= WARMUP; i++) {
+        ck_assert_int_eq(ask_at(&f, 7, MIB, &address), SC_ALLOCATE);
+        ck_assert_int_eq(put(&f, address), SC_FREE_RELEASE);
+        scoped_step(&f, 6 * MIB);
+        ck_assert_uint_eq(totals_of(&f).fallbacks, 0);
+    }
+    ck_assert_uint_eq(totals_of(&f).scopes.all, 3);
+    ck_assert_uint_eq(totals_of(&f).scopes.fixed, 3);
+    tear_down(&f);
+}
+END_TEST
+
+START_TEST(a_site_that_is_silent_learns_nothing_from_others_steps)
+{
+    fixture f = set_up(scoped_rules());
+    sc_address address;
+
+    begin(&f);
+    (void)ask_at(&f, 7, MIB, &address);
+    for (int i = 0; i <= WARMUP; i++)
+        scoped_step(&f, 6 * MIB);
+    ck_assert_uint_eq(totals_of(&f).scopes.all, 3);
+    ck_assert_uint_eq(totals_of(&f).scopes.fixed, 2);
+    tear_down(&f);
+}
+END_TEST
+
+START_TEST(the_device_is_in_the_best_phase_of_its_sites)
+{
+    fixture f = set_up(scoped_rules());
+    sc_address address;
+    unsigned of_device = 0;
+
+    reach_fixed_at_both(&f);
+    (void)ask_at(&f, MOODY, 7 * MIB, &address);
+    ck_assert_int_eq(totals_of(&f).phase, SC_PHASE_FIXED);
+    (void)ask_at(&f, STEADY, 7 * MIB, &address);
+    ck_assert_int_eq(totals_of(&f).phase, SC_PHASE_FALLBACK);
+    for (unsigned i = 0; i < f.change_count; i++)
+        of_device += !f.changes[i].is_of_scope;
+    ck_assert_uint_eq(of_device, 2);
+    ck_assert(!f.changes[f.change_count - 1].is_of_scope); /* after the site's own */
+    ck_assert_int_eq(f.changes[f.change_count - 1].to, SC_PHASE_FALLBACK);
+    tear_down(&f);
+}
+END_TEST
+
+START_TEST(an_out_of_memory_stops_every_site_in_one_word)
+{
+    fixture f = set_up(scoped_rules());
+    unsigned changes;
+
+    reach_fixed_at_both(&f);
+    changes = f.change_count;
+    ck_assert(sc_cache_out_of_memory(f.cache));
+    ck_assert_uint_eq(f.change_count, changes + 1);
+    ck_assert(!f.changes[changes].is_of_scope);
+    ck_assert_int_eq(f.changes[changes].reason, SC_REASON_OOM);
+    ck_assert_uint_eq(f.changes[changes].idle_released, 10 * MIB);
+    ck_assert_uint_eq(totals_of(&f).scopes.fixed, 0);
+    ck_assert_uint_eq(totals_of(&f).fallbacks, 1);
+    tear_down(&f);
+}
+END_TEST
+
+START_TEST(closing_closes_every_site_and_those_to_come)
+{
+    fixture f = set_up(scoped_rules());
+    sc_address address;
+
+    reach_fixed_at_both(&f);
+    sc_cache_close(f.cache, SC_REASON_USER);
+    ck_assert_int_eq(totals_of(&f).phase, SC_PHASE_OFF);
+    for (int i = 0; i < 3 * WARMUP; i++) {
+        ck_assert_int_eq(ask_at(&f, 7, MIB, &address), SC_ALLOCATE);
+        ck_assert_int_eq(put(&f, address), SC_FREE_RELEASE);
+        scoped_step(&f, 6 * MIB);
+    }
+    ck_assert_int_eq(totals_of(&f).phase, SC_PHASE_OFF);
+    ck_assert_uint_eq(totals_of(&f).idle, 0);
+    tear_down(&f);
+}
+END_TEST
+
+START_TEST(what_comes_from_an_unknown_place_shares_one_gate)
+{
+    fixture f = set_up(scoped_rules());
+    sc_address address;
+
+    begin(&f);
+    for (int i = 0; i <= WARMUP; i++) {
+        (void)ask_at(&f, 0, 4 * MIB, &address);
+        (void)put(&f, address);
+        sc_cache_step_end(f.cache);
+    }
+    ck_assert_uint_eq(totals_of(&f).scopes.all, 1);
+    ck_assert_uint_eq(totals_of(&f).scopes.fixed, 1);
+    ck_assert_int_eq(totals_of(&f).phase, SC_PHASE_FIXED);
+    tear_down(&f);
+}
+END_TEST
+
+START_TEST(too_wide_a_set_at_one_site_stops_that_one_alone)
+{
+    sc_cache_rules rules = scoped_rules();
+    sc_address address;
+    fixture f;
+
+    rules.gate.max_shapes = 3;
+    f = set_up(rules);
+    begin(&f);
+    for (int i = 0; i < 8; i++) {
+        for (uint64_t j = 0; j < 4; j++) {
+            (void)ask_at(&f, MOODY, (4 + 2 * j) * MIB, &address);
+            (void)put(&f, address);
+        }
+        (void)ask_at(&f, STEADY, 4 * MIB, &address);
+        (void)put(&f, address);
+        sc_cache_step_end(f.cache);
+    }
+    ck_assert_uint_eq(totals_of(&f).scopes.all, 2);
+    ck_assert_uint_eq(totals_of(&f).scopes.fixed, 1);
+    tear_down(&f);
+}
+END_TEST
+
 /* Time passes, at a place where the program would wait. */
 static void wait_for(fixture *f, uint64_t ns)
 {
@@ -1047,39 +1279,45 @@ START_TEST(without_the_gate_neither_time_nor_reserve_takes_anything)
 }
 END_TEST
 
-SC_SUITE("cache", in_warmup_each_request_and_each_free_goes_to_the_driver,
-         in_fixed_the_next_step_gets_the_pointers_of_this_one,
-         the_first_new_shape_stops_serving_and_everything_idle_goes_at_the_next_free,
-         it_caches_again_after_rearm_quiet_steps,
-         requests_below_small_are_served_but_never_change_the_phase,
-         a_known_shape_whose_buffers_have_gone_is_a_miss_not_a_new_shape,
-         a_second_free_is_caught_while_parking_and_while_idle,
-         what_is_being_parked_is_not_handed_out,
-         a_phase_change_during_the_wait_makes_the_free_a_real_one,
-         a_failed_wait_forgets_the_buffer_before_its_real_free,
-         a_failed_allocation_leaves_no_trace_but_the_request,
-         an_address_we_hold_already_is_a_proof_that_somebody_frees_behind_our_back,
-         memory_that_went_by_another_door_while_it_was_being_parked_is_not_freed_again,
-         a_context_that_ends_takes_its_buffers_in_every_state,
-         exported_memory_is_never_handed_out_again, while_a_capture_is_open_both_ways_pass,
-         an_out_of_memory_with_idle_buffers_falls_back_and_says_that_a_retry_makes_sense,
-         closing_is_final_and_drains, observing_runs_the_gate_and_keeps_nothing,
-         without_the_gate_every_shape_is_kept_from_the_first_request_on,
-         a_set_wider_than_the_cap_is_kept_within_it_by_evictions_at_frees_alone,
-         a_set_that_fits_is_served_whole_though_its_largest_would_not_fit_once_more,
-         headroom_for_a_small_buffer_is_not_a_whole_page,
-         when_the_peaks_window_shrinks_the_next_free_gives_back_what_is_above,
-         live_memory_above_the_limit_leaves_no_room_to_cache,
-         a_steps_row_comes_before_the_phase_row_it_brings,
-         every_so_many_requests_are_a_step_whatever_else_arrives,
-         step_ends_are_inferred_until_the_program_names_one,
-         a_walk_names_each_shape_or_those_changed_since_the_last,
-         what_is_on_its_way_back_still_counts_as_held,
-         known_shapes_are_bounded_and_the_forgotten_counted,
-         two_places_that_ask_for_the_same_size_share_nothing_when_the_site_is_part_of_the_key,
-         what_was_idle_for_too_long_goes_back_and_nothing_else_does,
-         what_has_expired_is_not_served_even_before_it_has_gone_back,
-         a_clock_that_comes_late_and_out_of_order_expires_nothing_young,
-         idle_memory_goes_back_until_the_driver_has_its_reserve,
-         the_reserve_never_asks_for_live_memory,
-         without_the_gate_neither_time_nor_reserve_takes_anything)
+SC_SUITE(
+    "cache", in_warmup_each_request_and_each_free_goes_to_the_driver,
+    in_fixed_the_next_step_gets_the_pointers_of_this_one,
+    the_first_new_shape_stops_serving_and_everything_idle_goes_at_the_next_free,
+    it_caches_again_after_rearm_quiet_steps,
+    requests_below_small_are_served_but_never_change_the_phase,
+    a_known_shape_whose_buffers_have_gone_is_a_miss_not_a_new_shape,
+    a_second_free_is_caught_while_parking_and_while_idle, what_is_being_parked_is_not_handed_out,
+    a_phase_change_during_the_wait_makes_the_free_a_real_one,
+    a_failed_wait_forgets_the_buffer_before_its_real_free,
+    a_failed_allocation_leaves_no_trace_but_the_request,
+    an_address_we_hold_already_is_a_proof_that_somebody_frees_behind_our_back,
+    memory_that_went_by_another_door_while_it_was_being_parked_is_not_freed_again,
+    a_context_that_ends_takes_its_buffers_in_every_state, exported_memory_is_never_handed_out_again,
+    while_a_capture_is_open_both_ways_pass,
+    an_out_of_memory_with_idle_buffers_falls_back_and_says_that_a_retry_makes_sense,
+    closing_is_final_and_drains, observing_runs_the_gate_and_keeps_nothing,
+    without_the_gate_every_shape_is_kept_from_the_first_request_on,
+    a_set_wider_than_the_cap_is_kept_within_it_by_evictions_at_frees_alone,
+    a_set_that_fits_is_served_whole_though_its_largest_would_not_fit_once_more,
+    headroom_for_a_small_buffer_is_not_a_whole_page,
+    when_the_peaks_window_shrinks_the_next_free_gives_back_what_is_above,
+    live_memory_above_the_limit_leaves_no_room_to_cache,
+    a_steps_row_comes_before_the_phase_row_it_brings,
+    every_so_many_requests_are_a_step_whatever_else_arrives,
+    step_ends_are_inferred_until_the_program_names_one,
+    a_walk_names_each_shape_or_those_changed_since_the_last,
+    what_is_on_its_way_back_still_counts_as_held,
+    known_shapes_are_bounded_and_the_forgotten_counted,
+    two_places_that_ask_for_the_same_size_share_nothing_when_the_site_is_part_of_the_key,
+    a_new_shape_at_one_site_stops_that_one_alone,
+    what_fell_back_is_not_served_though_it_has_not_gone_back_yet,
+    each_site_comes_back_when_its_own_shapes_are_quiet, a_new_site_warms_up_alone_and_trips_nothing,
+    a_site_that_is_silent_learns_nothing_from_others_steps,
+    the_device_is_in_the_best_phase_of_its_sites, an_out_of_memory_stops_every_site_in_one_word,
+    closing_closes_every_site_and_those_to_come, what_comes_from_an_unknown_place_shares_one_gate,
+    too_wide_a_set_at_one_site_stops_that_one_alone,
+    what_was_idle_for_too_long_goes_back_and_nothing_else_does,
+    what_has_expired_is_not_served_even_before_it_has_gone_back,
+    a_clock_that_comes_late_and_out_of_order_expires_nothing_young,
+    idle_memory_goes_back_until_the_driver_has_its_reserve, the_reserve_never_asks_for_live_memory,
+    without_the_gate_neither_time_nor_reserve_takes_anything)

@@ -52,6 +52,8 @@ START_TEST(the_peak_is_the_most_of_the_window_and_the_running_step)
 }
 END_TEST
 
+static sc_scope whole;
+
 typedef struct fixture {
     sc_shapes shapes;
     sc_cap cap;
@@ -76,7 +78,7 @@ static sc_buffer *idle(fixture *f, uint64_t bytes, uint32_t uses)
     sc_buffer *buffer;
 
     if (!shape)
-        shape = sc_shapes_add(&f->shapes, 1, bytes, 0, 0);
+        shape = sc_shapes_add(&f->shapes, &whole, 1, bytes, 0, 0);
     ck_assert(sc_cap_reserve(&f->cap, f->shapes.slots + 1));
     buffer = sc_shape_empty_slot(&f->shapes, shape);
     sc_cap_enter(&f->cap, buffer);

@@ -318,6 +318,34 @@ START_TEST(with_sites_in_the_key_a_shape_is_declared_at_its_site_alone)
 }
 END_TEST
 
+START_TEST(with_a_gate_per_site_the_declared_sites_start_fixed_and_others_learn)
+{
+    const void *declared = (const void *)0x10, *other = (const void *)0x20;
+
+    (void)setenv("SHAPECACHE_SCOPE", "site", 1);
+    declare(TITLE "key bytes+site\nshape 3MiB site train+0x10\n");
+    sc_address one = room_alloc_from(3 * MIB, declared);
+    sc_address two = room_alloc_from(3 * MIB, other);
+
+    ck_assert_int_eq(shapecache_phase(0), SHAPECACHE_PHASE_FIXED);
+    room_free(one);
+    room_free(two);
+    ck_assert_uint_eq(fake_live_blocks(), 1);
+    ck_assert_uint_eq(room_alloc_from(3 * MIB, declared), one);
+    sc_engine_finish();
+    lines log = room_log();
+    char scope[64];
+
+    ck_assert(lines_field(lines_of(&log, "phase", 0), "scope", scope, sizeof scope));
+    ck_assert_str_eq(scope, "\"train+0x10\"");
+    ck_assert(!lines_field(lines_of(&log, "phase", 1), "scope", scope, sizeof scope));
+    ck_assert_uint_eq(lines_count(&log, "phase"), 2);
+    ck_assert_uint_eq(lines_u64(lines_of(&log, "end", 0), "scopes"), 2);
+    ck_assert_uint_eq(lines_u64(lines_of(&log, "end", 0), "scopes_fixed"), 1);
+    lines_release(&log);
+}
+END_TEST
+
 START_TEST(each_device_judges_by_its_own_memory)
 {
     declare(TITLE "memory 1GiB\n" SHAPES);
@@ -370,6 +398,7 @@ int main(void)
     tcase_add_test(tcase, not_strict_a_set_of_which_nothing_is_left_is_none);
     tcase_add_test(tcase, not_strict_a_malformed_file_still_loads_nothing);
     tcase_add_test(tcase, with_sites_in_the_key_a_shape_is_declared_at_its_site_alone);
+    tcase_add_test(tcase, with_a_gate_per_site_the_declared_sites_start_fixed_and_others_learn);
     tcase_add_test(tcase, each_device_judges_by_its_own_memory);
     tcase_add_test(tcase, without_the_gate_nothing_is_declared);
     suite_add_tcase(suite, tcase);

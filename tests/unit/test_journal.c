@@ -459,8 +459,79 @@ static void add_case(Suite *suite, const char *name, void (*open)(void), const T
     suite_add_tcase(suite, tcase);
 }
 
+/* Batches in which one place asks for the same, and another for `moody` bytes. */
+static void scoped_batches(unsigned count, uint64_t moody)
+{
+    for (unsigned i = 0; i < count; i++) {
+        sc_address one = room_alloc_from(4 * MIB, (const void *)0x10);
+        sc_address other = room_alloc_from(moody, (const void *)0x20);
+
+        room_free(other);
+        room_free(one);
+        ck_assert_int_eq(sc_engine_step(0), 0);
+    }
+}
+
+START_TEST(with_a_gate_per_site_the_log_names_the_site_that_changed)
+{
+    (void)setenv("SHAPECACHE_SCOPE", "site", 1);
+    (void)setenv("SHAPECACHE_OVERHEAD", "100%", 1);
+    scoped_batches(4, 6 * MIB);
+    scoped_batches(1, 7 * MIB);
+    sc_engine_finish();
+    lines log = room_log();
+    const char *fallback = NULL, *last = lines_of(&log, "step", 4);
+    char scope[64];
+
+    ck_assert_uint_eq(lines_count(&log, "phase"), 4); /* two sites, the device, and the fall */
+    for (size_t i = 0; i < 4; i++) {
+        const char *phase = lines_of(&log, "phase", i);
+
+        if (!lines_field(phase, "scope", scope, sizeof scope)) {
+            assert_field(phase, "to", "\"fixed\"");
+            ck_assert_uint_eq(i, 2); /* after its sites */
+        }
+        fallback = strstr(phase, "\"fallback\"") ? phase : fallback;
+    }
+    assert_field(fallback, "scope", "\"train+0x20\"");
+    assert_field(fallback, "site", "\"train+0x20\"");
+    assert_field(fallback, "reason", "\"new-shape\"");
+    assert_field(last, "phase", "\"fixed\"");
+    assert_field(last, "scopes", "2");
+    assert_field(last, "scopes_fixed", "1");
+    assert_field(lines_of(&log, "end", 0), "scopes_fixed", "1");
+    assert_field(lines_of(&log, "end", 0), "fallbacks", "1");
+    char *said = room_stderr();
+
+    ck_assert_ptr_nonnull(strstr(said, "fixed at step 2: no new shape for 1 step, set of 2"));
+    ck_assert_ptr_nonnull(strstr(said, "fallback at step 4: new shape 7.00 MiB from train+0x20; "
+                                       "6.00 MiB idle goes back; other call sites stay cached"));
+    ck_assert_ptr_nonnull(strstr(said, "1 fallback, 1 of 2 call sites fixed; held"));
+    free(said);
+    lines_release(&log);
+}
+END_TEST
+
+START_TEST(without_one_nothing_is_said_of_scopes)
+{
+    char value[64];
+
+    scoped_batches(4, 6 * MIB);
+    sc_engine_finish();
+    lines log = room_log();
+
+    ck_assert_uint_eq(lines_count(&log, "phase"), 1);
+    ck_assert(!lines_field(lines_of(&log, "phase", 0), "scope", value, sizeof value));
+    ck_assert(!lines_field(lines_of(&log, "end", 0), "scopes", value, sizeof value));
+    ck_assert(!lines_field(lines_of(&log, "step", 3), "scopes", value, sizeof value));
+    lines_release(&log);
+}
+END_TEST
+
 static void add_plain(TCase *tcase)
 {
+    tcase_add_test(tcase, with_a_gate_per_site_the_log_names_the_site_that_changed);
+    tcase_add_test(tcase, without_one_nothing_is_said_of_scopes);
     tcase_add_test(tcase, a_process_that_never_allocates_leaves_nothing);
     tcase_add_test(tcase, the_first_line_says_what_runs_with_which_settings);
     tcase_add_test(tcase, step_rows_add_up_and_tell_the_phase);

@@ -181,6 +181,22 @@ START_TEST(a_word_may_come_with_a_number)
 }
 END_TEST
 
+START_TEST(a_gate_per_site_makes_the_site_part_of_the_key)
+{
+    read_settings("SHAPECACHE_SCOPE=site", NULL, NULL);
+    ck_assert_uint_eq(options.key, SC_KEY_SITE);
+    ck_assert(!is_set[SC_OPTION_key]);
+    read_settings("SHAPECACHE_SCOPE=site", "SHAPECACHE_KEY=bytes+site", NULL);
+    ck_assert_int_eq(said_count, 0);
+    read_settings("SHAPECACHE_KEY=bytes", "SHAPECACHE_SCOPE=site", NULL);
+    ck_assert_uint_eq(options.key, SC_KEY_SITE);
+    ck_assert_str_eq(said, "SHAPECACHE_KEY is \"bytes\", but SHAPECACHE_SCOPE=site makes the call "
+                           "site part of the key; bytes+site is used.");
+    read_settings("SHAPECACHE_KEY=bytes+site", NULL, NULL);
+    ck_assert_uint_eq(options.scope, SC_SCOPE_DEVICE);
+}
+END_TEST
+
 START_TEST(an_unknown_name_is_told_with_the_nearest_one)
 {
     read_settings("SHAPECACHE_WARMPU=5", "SHAPECACHES=1", "OTHER=1");
@@ -266,6 +282,7 @@ int main(void)
     tcase_add_test(test, values_outside_their_range_are_refused);
     tcase_add_test(test, seconds_come_with_or_without_their_unit);
     tcase_add_test(test, a_word_may_come_with_a_number);
+    tcase_add_test(test, a_gate_per_site_makes_the_site_part_of_the_key);
     tcase_add_test(test, an_unknown_name_is_told_with_the_nearest_one);
     tcase_add_test(test, what_is_said_is_bounded_and_safe_for_a_terminal);
     tcase_add_test(test, an_empty_value_is_as_none);

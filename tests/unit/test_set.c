@@ -97,6 +97,8 @@ START_TEST(a_shape_with_a_site_is_found_by_both)
     ck_assert_ptr_eq(sc_set_find(&set, 8192, "a+0x1"), &set.shapes[2]);
     ck_assert_ptr_null(sc_set_find(&set, 8192, "b c+0x2"));
     ck_assert_ptr_nonnull(sc_set_find(&set, 4096, NULL));
+    ck_assert_ptr_eq(sc_set_find_site(&set, "b c+0x2"), &set.shapes[1]);
+    ck_assert_ptr_null(sc_set_find_site(&set, "b"));
     sc_set_release(&set);
 }
 END_TEST

@@ -23,11 +23,13 @@ static sc_buffer *fill(sc_shapes *shapes, sc_shape *shape, sc_state state)
     return buffer;
 }
 
+static sc_scope whole;
+
 START_TEST(a_shape_is_its_context_and_its_exact_bytes)
 {
     sc_shapes shapes = shapes_new();
-    sc_shape *shape = sc_shapes_add(&shapes, 1, 1 << 20, 0, 0);
-    sc_shape *other = sc_shapes_add(&shapes, 2, 1 << 20, 0, 0);
+    sc_shape *shape = sc_shapes_add(&shapes, &whole, 1, 1 << 20, 0, 0);
+    sc_shape *other = sc_shapes_add(&shapes, &whole, 2, 1 << 20, 0, 0);
 
     ck_assert_ptr_eq(sc_shapes_find(&shapes, 1, 1 << 20, 0), shape);
     ck_assert_ptr_eq(sc_shapes_find(&shapes, 2, 1 << 20, 0), other);
@@ -43,7 +45,7 @@ START_TEST(the_lowest_numbered_idle_slot_is_found_among_any)
 {
     sc_random random = sc_random_new("shape");
     sc_shapes shapes = shapes_new();
-    sc_shape *shape = sc_shapes_add(&shapes, 1, 512, 0, 0);
+    sc_shape *shape = sc_shapes_add(&shapes, &whole, 1, 512, 0, 0);
     sc_buffer *buffers[9000];
 
     for (uint32_t i = 0; i < 9000; i++) {
@@ -71,7 +73,7 @@ END_TEST
 START_TEST(an_empty_slot_is_filled_before_a_new_one_is_numbered)
 {
     sc_shapes shapes = shapes_new();
-    sc_shape *shape = sc_shapes_add(&shapes, 1, 512, 0, 0);
+    sc_shape *shape = sc_shapes_add(&shapes, &whole, 1, 512, 0, 0);
     sc_buffer *buffers[200];
 
     for (uint32_t i = 0; i < 200; i++)
@@ -89,9 +91,9 @@ END_TEST
 START_TEST(a_shape_is_recent_for_max_age_steps_and_small_ones_do_not_count)
 {
     sc_shapes shapes = shapes_new();
-    sc_shape *shape = sc_shapes_add(&shapes, 1, 1 << 20, 0, 0);
+    sc_shape *shape = sc_shapes_add(&shapes, &whole, 1, 1 << 20, 0, 0);
 
-    (void)sc_shapes_add(&shapes, 1, SMALL - 1, 0, 0);
+    (void)sc_shapes_add(&shapes, &whole, 1, SMALL - 1, 0, 0);
     ck_assert_uint_eq(shapes.recent, 1);
     for (uint64_t step = 1; step < AGE; step++) {
         sc_shapes_age(&shapes, step);
@@ -112,14 +114,14 @@ END_TEST
 START_TEST(the_longest_unused_shape_without_buffers_is_the_one_too_many)
 {
     sc_shapes shapes = shapes_new();
-    sc_shape *first = sc_shapes_add(&shapes, 1, 1000, 0, 0), *second, *last = NULL;
+    sc_shape *first = sc_shapes_add(&shapes, &whole, 1, 1000, 0, 0), *second, *last = NULL;
     sc_buffer *held = fill(&shapes, first, SC_STATE_LIVE);
 
-    second = sc_shapes_add(&shapes, 1, 1001, 0, 0);
+    second = sc_shapes_add(&shapes, &whole, 1, 1001, 0, 0);
     ck_assert_ptr_null(sc_shapes_surplus(&shapes, NULL));
     for (uint64_t i = 2; i <= KNOWN; i++) {
         sc_shapes_age(&shapes, i);
-        last = sc_shapes_add(&shapes, 1, 1000 + i, 0, i);
+        last = sc_shapes_add(&shapes, &whole, 1, 1000 + i, 0, i);
     }
     ck_assert_ptr_eq(sc_shapes_surplus(&shapes, last), second);
     sc_shapes_forget(&shapes, second);
@@ -127,7 +129,7 @@ START_TEST(the_longest_unused_shape_without_buffers_is_the_one_too_many)
     ck_assert_ptr_null(sc_shapes_find(&shapes, 1, 1001, 0));
     ck_assert_ptr_null(sc_shapes_surplus(&shapes, last));
     sc_shape_set_state(&shapes, held, SC_STATE_EMPTY);
-    last = sc_shapes_add(&shapes, 1, 2000, 0, KNOWN);
+    last = sc_shapes_add(&shapes, &whole, 1, 2000, 0, KNOWN);
     ck_assert_ptr_eq(sc_shapes_surplus(&shapes, last), first);
     sc_shapes_check(&shapes, KNOWN);
     sc_shapes_release(&shapes);
@@ -140,7 +142,7 @@ START_TEST(shapes_that_all_hold_buffers_are_kept_however_many)
     sc_shape *last = NULL;
 
     for (uint64_t i = 0; i < 3 * KNOWN; i++) {
-        last = sc_shapes_add(&shapes, 1, 1000 + i, 0, 0);
+        last = sc_shapes_add(&shapes, &whole, 1, 1000 + i, 0, 0);
         ck_assert_ptr_null(sc_shapes_surplus(&shapes, last));
         (void)fill(&shapes, last, SC_STATE_LIVE);
     }
@@ -157,12 +159,12 @@ START_TEST(the_site_makes_a_shape_only_where_it_is_part_of_the_key)
 
         sc_shapes_init(&shapes, KNOWN, AGE, SMALL);
         shapes.site_mask = is_part ? UINT32_MAX : 0;
-        sc_shape *one = sc_shapes_add(&shapes, 1, 1 << 20, 5, 0);
+        sc_shape *one = sc_shapes_add(&shapes, &whole, 1, 1 << 20, 5, 0);
 
         ck_assert_ptr_eq(sc_shapes_find(&shapes, 1, 1 << 20, 5), one);
         if (is_part) {
             ck_assert_ptr_null(sc_shapes_find(&shapes, 1, 1 << 20, 6));
-            sc_shape *other = sc_shapes_add(&shapes, 1, 1 << 20, 6, 0);
+            sc_shape *other = sc_shapes_add(&shapes, &whole, 1, 1 << 20, 6, 0);
 
             ck_assert_ptr_eq(sc_shapes_find(&shapes, 1, 1 << 20, 6), other);
             ck_assert_ptr_eq(sc_shapes_find(&shapes, 1, 1 << 20, 5), one);

@@ -2,7 +2,8 @@
  * The cache without memory for its own records: each of its allocations fails once. The linker puts
  * the functions below in the place of malloc, calloc and realloc. */
 #include "cache/cache.h"
-#include "support/suite.h"
+#include <check.h>
+#include <stdlib.h>
 
 #define MIB ((uint64_t)1 << 20)
 
@@ -45,9 +46,10 @@ static bool is_broken; /* check's assertions allocate, so they come afterwards *
 /* What the engine does for one request; 0: nobody but the driver knows of it. */
 static sc_address get(sc_cache *cache, uint64_t bytes)
 {
+    sc_request request = {.context = 1, .bytes = bytes, .site = (uint32_t)(bytes % 3)};
     sc_buffer *buffer = NULL;
 
-    switch (sc_cache_request(cache, (sc_request){.context = 1, .bytes = bytes}, &buffer)) {
+    switch (sc_cache_request(cache, request, &buffer)) {
     case SC_HIT:
         return sc_buffer_address(buffer);
     case SC_ALLOCATE:
@@ -84,17 +86,20 @@ static void run(sc_cache *cache)
     }
 }
 
-static const sc_cache_rules rules = {
-    .gate = {.warmup = 3, .rearm = 6, .max_shapes = 100, .is_gated = true},
-    .overhead_percent = 25,
-    .limit = UINT64_MAX,
-    .max_age = 8,
-    .small = 65536,
+/* One gate, and one for each of three sites. */
+static const sc_cache_rules rules[] = {
+#define USUAL                                                                                      \
+    .gate = {.warmup = 3, .rearm = 6, .max_shapes = 100, .is_gated = true},                        \
+    .overhead_percent = 25, .limit = UINT64_MAX, .max_age = 8, .small = 65536
+    {USUAL},
+    {USUAL, .is_keyed_by_site = true, .is_scoped_by_site = true},
+#undef USUAL
 };
+enum { RULES = 2 };
 
 START_TEST(a_served_request_and_a_parked_free_allocate_nothing)
 {
-    sc_cache *cache = sc_cache_new(&rules, &(sc_cache_observer){0});
+    sc_cache *cache = sc_cache_new(&rules[_i], &(sc_cache_observer){0});
     sc_cache_totals before, after;
 
     ck_assert_ptr_nonnull(cache);
@@ -124,7 +129,7 @@ START_TEST(every_failure_of_its_own_memory_ends_in_plain_driver_calls)
         passed = 0;
         fail_at = failures + 1;
         is_armed = true;
-        cache = sc_cache_new(&rules, &(sc_cache_observer){0});
+        cache = sc_cache_new(&rules[_i], &(sc_cache_observer){0});
         if (!cache) {
             is_armed = false;
             continue;
@@ -143,5 +148,20 @@ START_TEST(every_failure_of_its_own_memory_ends_in_plain_driver_calls)
 }
 END_TEST
 
-SC_SUITE("shortage", a_served_request_and_a_parked_free_allocate_nothing,
-         every_failure_of_its_own_memory_ends_in_plain_driver_calls)
+int main(void)
+{
+    Suite *suite = suite_create("shortage");
+    TCase *tcase = tcase_create("shortage");
+    SRunner *runner = srunner_create(suite);
+
+    tcase_set_timeout(tcase, 0); /* the runner of tests has one */
+    tcase_add_loop_test(tcase, a_served_request_and_a_parked_free_allocate_nothing, 0, RULES);
+    tcase_add_loop_test(tcase, every_failure_of_its_own_memory_ends_in_plain_driver_calls, 0,
+                        RULES);
+    suite_add_tcase(suite, tcase);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
