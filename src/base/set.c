@@ -25,7 +25,7 @@ static void show(sc_text *error, const char *found)
         return;
     }
     sc_text_char(error, '"');
-    for (size_t i = 0; found[i] && i < FOUND_SHOWN; i++)
+    for (size_t i = 0; i < FOUND_SHOWN && found[i]; i++)
         sc_text_char(error, (unsigned char)found[i] < 0x20 || found[i] == 0x7f ? '?' : found[i]);
     sc_text_string(error, strlen(found) > FOUND_SHOWN ? "...\"" : "\"");
 }
