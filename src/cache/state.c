@@ -74,18 +74,18 @@ static uint64_t spoil_idle(sc_cache *cache, const sc_scope *scope)
     return held - sc_mapped_total(others);
 }
 
-static void tell(const sc_cache *cache, sc_phase_change *change, const sc_shape *shape)
+static void tell(const sc_cache *cache, sc_phase_change change, const sc_shape *shape)
 {
     sc_shape_row row;
 
     if (!cache->observer.phase)
         return;
-    change->step = cache->step;
+    change.step = cache->step;
     if (shape) {
         sc_state_shape_row(shape, &row);
-        change->shape = &row;
+        change.shape = &row;
     }
-    cache->observer.phase(cache->observer.self, change);
+    cache->observer.phase(cache->observer.self, &change);
 }
 
 uint64_t sc_state_obey(sc_cache *cache, sc_scope *scope, sc_phase from)
@@ -108,7 +108,7 @@ void sc_state_moved(sc_cache *cache, sc_scope *scope, sc_phase from, const sc_sh
 
     cache->fallbacks += change.to == SC_PHASE_FALLBACK;
     if (cache->is_scoped)
-        tell(cache, &change, shape);
+        tell(cache, change, shape);
 }
 
 void sc_state_follow(sc_cache *cache, const sc_scope *cause, const sc_shape *shape)
@@ -127,7 +127,7 @@ void sc_state_follow(sc_cache *cache, const sc_scope *cause, const sc_shape *sha
         change.idle_released = sc_mapped_total(sc_mapped_plus(cache->granted, cache->idle)) -
                                sc_mapped_total(cache->granted);
     }
-    tell(cache, &change, shape);
+    tell(cache, change, shape);
 }
 
 sc_scope_count sc_state_scopes(const sc_cache *cache)
