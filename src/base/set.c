@@ -17,6 +17,11 @@ typedef struct parser {
     sc_text *error;
 } parser;
 
+static bool is_control(char c)
+{
+    return (unsigned char)c < 0x20 || c == 0x7f;
+}
+
 /* What was found there, cut and without control characters: it goes to a terminal. */
 static void show(sc_text *error, const char *found)
 {
@@ -26,7 +31,7 @@ static void show(sc_text *error, const char *found)
     }
     sc_text_char(error, '"');
     for (size_t i = 0; i < FOUND_SHOWN && found[i]; i++)
-        sc_text_char(error, (unsigned char)found[i] < 0x20 || found[i] == 0x7f ? '?' : found[i]);
+        sc_text_char(error, is_control(found[i]) ? (char)'?' : found[i]);
     sc_text_string(error, strlen(found) > FOUND_SHOWN ? "...\"" : "\"");
 }
 
@@ -408,7 +413,7 @@ void sc_set_word(sc_text *text, const char *word)
     for (const char *c = word; *c; c++) {
         if (*c == '"' || *c == '\\')
             sc_text_char(text, '\\');
-        sc_text_char(text, (unsigned char)*c < 0x20 ? ' ' : *c);
+        sc_text_char(text, (unsigned char)*c < 0x20 ? (char)' ' : *c);
     }
     sc_text_char(text, '"');
 }
