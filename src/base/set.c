@@ -31,7 +31,7 @@ static void show(sc_text *error, const char *found)
     }
     sc_text_char(error, '"');
     for (size_t i = 0; i < FOUND_SHOWN && found[i]; i++)
-        sc_text_char(error, is_control(found[i]) ? (char)'?' : found[i]);
+        sc_text_char(error, (char)(is_control(found[i]) ? '?' : found[i]));
     sc_text_string(error, strlen(found) > FOUND_SHOWN ? "...\"" : "\"");
 }
 
@@ -413,7 +413,7 @@ void sc_set_word(sc_text *text, const char *word)
     for (const char *c = word; *c; c++) {
         if (*c == '"' || *c == '\\')
             sc_text_char(text, '\\');
-        sc_text_char(text, (unsigned char)*c < 0x20 ? (char)' ' : *c);
+        sc_text_char(text, (char)((unsigned char)*c < 0x20 ? ' ' : *c));
     }
     sc_text_char(text, '"');
 }
