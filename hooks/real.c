@@ -4,6 +4,7 @@
 #include "engine/engine.h"
 #include "glibc.h"
 #include "objects.h"
+#include "unwind.h"
 #include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
@@ -142,7 +143,8 @@ static const sc_driver driver = {
     .context_wait = driver_context_wait,
 };
 
-static const sc_engine_host host = {.driver = &driver, .site_text = sc_object_text};
+static const sc_engine_host host = {
+    .driver = &driver, .site_text = sc_object_text, .stack = sc_unwind};
 
 /* Half a driver is not served: a cache that can allocate but not free would only do harm. */
 static bool has_what_the_engine_needs(const sc_real *real)

@@ -243,6 +243,9 @@ void sc_cache_forget_context(sc_cache *cache, sc_context context); /* its memory
 typedef enum sc_hint_answer { SC_HINT_TAKEN, SC_HINT_UNKNOWN, SC_HINT_NO_MEMORY } sc_hint_answer;
 sc_hint_answer sc_cache_hint(sc_cache *cache, sc_address address, const sc_hint *hint);
 
+/* Whether the shape of this request has been seen. */
+bool sc_cache_knows(const sc_cache *cache, const sc_request *request);
+
 /* For the engine's log. */
 sc_tally *sc_cache_tally(sc_cache *cache); /* of the step that runs */
 

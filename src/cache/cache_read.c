@@ -8,6 +8,11 @@ sc_tally *sc_cache_tally(sc_cache *cache)
     return &cache->tally;
 }
 
+bool sc_cache_knows(const sc_cache *cache, const sc_request *request)
+{
+    return sc_shapes_find(&cache->shapes, request->context, request->bytes, request->site) != NULL;
+}
+
 sc_hint_answer sc_cache_hint(sc_cache *cache, sc_address address, const sc_hint *hint)
 {
     const sc_buffer *buffer = sc_live_find(&cache->live, address);

@@ -39,6 +39,8 @@ typedef struct sc_engine_host {
     /* Text "object+0xoffset" of a code address; false: unknown. May allocate; called without locks.
      */
     bool (*site_text)(const void *address, char *out, size_t bytes);
+    /* Return addresses from here outwards. How many; 0: nobody can tell. Called without locks. */
+    size_t (*stack)(const void **frames, size_t most);
 } sc_engine_host;
 
 /* When the library is loaded, before the program can close or open anything. */

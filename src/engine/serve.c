@@ -18,10 +18,33 @@ static bool is_passing(void)
            atomic_load_explicit(&sc_process_self.is_passing, memory_order_relaxed);
 }
 
+static unsigned depth(void)
+{
+    return (unsigned)sc_process_self.options.stacks.number;
+}
+
+/* Callers are names, not part of the key: a served request need not know them. */
+static bool is_named_by_stack(void)
+{
+    return depth() > 1 && sc_process_self.options.key != SC_KEY_SITE;
+}
+
+static uint32_t site_of(const void *caller)
+{
+    const sc_options *options = &sc_process_self.options;
+
+    if (options->key == SC_KEY_SITE && depth() > 1)
+        return sc_site_of_stack(caller, depth());
+    if (options->key != SC_KEY_SITE && options->stacks.choice == SC_STACKS_OFF)
+        return 0;
+    return sc_site_number(caller);
+}
+
 /* One request on its way. */
 typedef struct asking {
     sc_device *device;
     sc_request asked;
+    const void *caller;
     sc_buffer *buffer; /* NULL: the cache has no record of it */
     sc_address address;
     uint64_t ns;
@@ -64,6 +87,8 @@ static int retry_after_trim(asking *request, int result)
     request->is_retried = give_all_back(device, request->returned);
     if (request->is_retried)
         result = ask_driver(request);
+    if (is_named_by_stack())
+        request->asked.site = sc_site_of_stack(request->caller, depth());
     sc_lock(&device->lock);
     sc_journal_oom(&device->journal, request->asked.bytes, request->asked.site, request->is_retried,
                    result);
@@ -157,11 +182,15 @@ int sc_serve_alloc(sc_address *address, size_t bytes, const void *caller)
 
     if (!device)
         return sc_process_driver()->mem_alloc(address, bytes);
-    if (sc_process_self.options.stacks != SC_STACKS_OFF ||
-        sc_process_self.options.key == SC_KEY_SITE)
-        one.asked.site = sc_site_number(caller);
+    one.caller = caller;
+    one.asked.site = site_of(caller);
     one.device = device;
     sc_lock(&device->lock);
+    if (is_named_by_stack() && !sc_cache_knows(device->cache, &one.asked)) {
+        sc_unlock(&device->lock);
+        one.asked.site = sc_site_of_stack(caller, depth());
+        sc_lock(&device->lock);
+    }
     sc_answer answer = sc_cache_request(device->cache, one.asked, &one.buffer);
 
     if (answer == SC_HIT) {

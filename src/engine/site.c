@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/site.h"
 #include "base/map.h"
+#include "base/text.h"
+#include "engine/logbook.h"
 #include "engine/process.h"
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { SLOTS = 1 << 14, PROBES = 64, TEXT_BYTES = 512 };
+enum { SLOTS = 1 << 14, PROBES = 64, TEXT_BYTES = 512, FRAMES = 64 };
 
 typedef struct site {
     atomic_uintptr_t caller; /* 0: free */
@@ -16,40 +18,52 @@ typedef struct site {
 
 static site sites[SLOTS];
 
-static void find_text(site *found, const void *caller)
+/* Several threads may come here at once: the first one's text stays. */
+static void set_text(site *found, const char *text)
 {
-    const sc_engine_host *host = atomic_load(&sc_process_self.host);
-    char text[TEXT_BYTES];
+    char *copy = text ? strdup(text) : NULL;
     const char *none = NULL;
-    char *copy = NULL;
 
-    if (host->site_text && host->site_text(caller, text, sizeof text))
-        copy = strdup(text);
-    /* several threads may have come here at once: the first one's text stays */
     if (!atomic_compare_exchange_strong(&found->text, &none, copy ? copy : ""))
         free(copy);
 }
 
-uint32_t sc_site_number(const void *caller)
+/* The slot of `key`, taken if it is new; NULL: there is none left. */
+static site *find_slot(uintptr_t key)
 {
-    uintptr_t key = (uintptr_t)caller;
     uint64_t hash = sc_hash(key);
 
-    if (!key)
-        return 0;
     for (unsigned i = 0; i < PROBES; i++) {
-        uint32_t slot = (uint32_t)((hash + i) & (SLOTS - 1));
-        uintptr_t have = atomic_load_explicit(&sites[slot].caller, memory_order_acquire);
+        site *slot = &sites[(hash + i) & (SLOTS - 1)];
+        uintptr_t have = atomic_load_explicit(&slot->caller, memory_order_acquire);
 
-        if (!have && atomic_compare_exchange_strong(&sites[slot].caller, &have, key))
+        if (!have && atomic_compare_exchange_strong(&slot->caller, &have, key))
             have = key;
-        if (have != key)
-            continue;
-        if (!atomic_load_explicit(&sites[slot].text, memory_order_acquire))
-            find_text(&sites[slot], caller);
-        return slot + 1;
+        if (have == key)
+            return slot;
     }
-    return 0;
+    return NULL;
+}
+
+static bool has_text(const site *slot)
+{
+    return atomic_load_explicit(&slot->text, memory_order_acquire) != NULL;
+}
+
+uint32_t sc_site_number(const void *caller)
+{
+    site *slot = caller ? find_slot((uintptr_t)caller) : NULL;
+    char text[TEXT_BYTES];
+
+    if (!slot)
+        return 0;
+    if (!has_text(slot)) {
+        const sc_engine_host *host = atomic_load(&sc_process_self.host);
+        bool is_known = host->site_text && host->site_text(caller, text, sizeof text);
+
+        set_text(slot, is_known ? text : NULL);
+    }
+    return (uint32_t)(slot - sites) + 1;
 }
 
 const char *sc_site_text(uint32_t number)
@@ -67,4 +81,80 @@ bool sc_site_is_first_mention(uint32_t number)
 void sc_site_forget_mention(uint32_t number)
 {
     atomic_store(&sites[number - 1].is_mentioned, false);
+}
+
+/* Frames of ours and of CUDA's libraries stand between the program and the driver, and say nothing.
+ */
+static bool is_programs(const void *frame)
+{
+    static const char *const others[] = {"libcuda", "libshapecache"};
+    const char *text = sc_site_text(sc_site_number(frame));
+
+    for (size_t i = 0; text && i < sizeof others / sizeof *others; i++)
+        if (strncmp(text, others[i], strlen(others[i])) == 0)
+            return false;
+    return true;
+}
+
+/* The caller and those who called it, at most `depth`. How many; 0: nobody can tell. */
+static unsigned find_chain(const void *caller, const void **chain, unsigned depth)
+{
+    const sc_engine_host *host = atomic_load(&sc_process_self.host);
+    const void *frames[FRAMES];
+    size_t count = host->stack ? host->stack(frames, FRAMES) : 0, at = 0;
+    unsigned found = 1;
+
+    chain[0] = caller;
+    while (at < count && frames[at] != caller)
+        at++;
+    for (at++; at < count && found < depth; at++)
+        if (frames[at] && is_programs(frames[at]))
+            chain[found++] = frames[at];
+    return count ? found : 0;
+}
+
+static void warn_of_missing(void)
+{
+    static atomic_bool is_said;
+
+    if (!atomic_exchange(&is_said, true))
+        sc_logbook_warn(
+            "SHAPECACHE_STACKS asks for callers, and libunwind.so.8 is not to be found: "
+            "call sites are told without them.");
+}
+
+static void set_chain_text(site *slot, const void *const *chain, unsigned count)
+{
+    char bytes[TEXT_BYTES];
+    sc_text text = sc_text_over(bytes, sizeof bytes);
+
+    for (unsigned i = count; i-- > 0;) {
+        const char *one = sc_site_text(sc_site_number(chain[i]));
+
+        sc_text_string(&text, one ? one : "?");
+        sc_text_string(&text, i ? " > " : "");
+    }
+    set_text(slot, sc_text_terminate(&text));
+}
+
+uint32_t sc_site_of_stack(const void *caller, unsigned depth)
+{
+    const void *chain[SC_SITE_DEPTH_MOST];
+    unsigned count =
+        find_chain(caller, chain, depth < SC_SITE_DEPTH_MOST ? depth : SC_SITE_DEPTH_MOST);
+    uint64_t hash = 0;
+
+    if (!count)
+        warn_of_missing();
+    if (count < 2)
+        return sc_site_number(caller);
+    for (unsigned i = 0; i < count; i++)
+        hash = sc_hash(hash ^ (uint64_t)(uintptr_t)chain[i]);
+    site *slot = find_slot((uintptr_t)(hash | UINT64_C(1) << 63));
+
+    if (!slot)
+        return sc_site_number(caller);
+    if (!has_text(slot))
+        set_chain_text(slot, chain, count);
+    return (uint32_t)(slot - sites) + 1;
 }

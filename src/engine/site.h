@@ -3,18 +3,26 @@
  *
  * A table of fixed size with open addressing, filled by compare-and-swap and never emptied, so that
  * a served request finds its number without a lock and without memory. (A uthash table would need a
- * lock beside the device's.) The number is the slot. The text is asked for once, at first sight,
- * without locks. An address that finds no slot has number 0: unknown. */
+ * lock beside the device's.) The number is the slot; a chain of callers is found by a hash, marked
+ * as no address can be. The text is asked for once, at first sight, without locks. An address that
+ * finds no slot has number 0: unknown. */
 #ifndef SC_ENGINE_SITE_H
 #define SC_ENGINE_SITE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
+enum { SC_SITE_DEPTH_MOST = 16 };
+
 /* 0: unknown. At the first sight of an address this may allocate; call it without locks. */
 uint32_t sc_site_number(const void *caller);
 
-/* "object+0xoffset", or NULL. */
+/* The place `caller` with its callers outside CUDA and ourselves, at most `depth` places in all: a
+ * number for each such chain. Unwinds the stack, so it is for requests of which little is known.
+ * Where that is not possible, the number of the caller alone; said once. Without locks. */
+uint32_t sc_site_of_stack(const void *caller, unsigned depth);
+
+/* "object+0xoffset", of a chain "outermost > ... > innermost"; or NULL. */
 const char *sc_site_text(uint32_t number);
 
 /* True once per site: its record has not been written yet. The second takes that back. */

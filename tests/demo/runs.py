@@ -52,7 +52,7 @@ class Run:
         program = str(build / self.PROGRAMS / program)
         environment = {k: v for k, v in os.environ.items() if not k.startswith(("SHAPECACHE", "SIMCUDA_", "LD_PRELOAD"))}
         if sim is not None:
-            environment["LD_LIBRARY_PATH"] = str(build / "sim")
+            environment["LD_LIBRARY_PATH"] = ":".join([str(build / "sim"), *filter(None, [os.environ.get("LD_LIBRARY_PATH")])])
             environment |= {"SIMCUDA_REPORT": str(self.folder / "report.json"), "SIMCUDA_SAMPLES": str(self.folder / "samples.csv")}
             environment |= {"SIMCUDA_" + name: str(value) for name, value in sim.items()}
         environment |= {"LD_PRELOAD": str(build / preload)} if preload else {}

@@ -3,7 +3,11 @@
 """What shapecache claims of whole runs of an unmodified program, one case a claim:
 test_claims.py CASE BUILD. The cap is judged by the simulated GPU's samples, not by the cache's own log."""
 
+import os
+import pathlib
+import re
 import sys
+import tempfile
 
 from runs import Run
 
@@ -201,6 +205,33 @@ def a_static_libcudart_is_served_as_a_shared_one_and_counted_once(build):
             expect(ends[0][name] == ends[1][name], f"{name} with {options}: {ends[0][name]} shared, {ends[1][name]} static")
         expect(static.report["calls"]["cudaMalloc"] == ends[1]["requests"] > ends[1]["hits"] > 0, f"counted: {ends[1]}")
         expect(shared.bits() == static.bits(), f"losses differ with {options}")
+
+
+@case
+def a_call_site_may_be_told_with_its_callers(build):
+    plain = cached(build, "--steps", "20")
+    run = cached(build, "--steps", "20", cache={"STACKS": "3"})
+    sites = {r["site"] for r in run.records("shape") if "site" in r}
+    expect(sites, "no shape has a site")
+    for site in sites:
+        expect(re.fullmatch(r"train\+0x[0-9a-f]+( > train\+0x[0-9a-f]+){2}", site), f"not three places of the program: {site}")
+    expect({site.split(" > ")[-1] for site in sites} == {r["site"] for r in plain.records("shape")}, "the places themselves differ")
+    expect(run.bits() == plain.bits() and not run.records("warn"), f"warnings: {run.records('warn')}")
+    for name in ("requests", "hits", "misses", "driver_allocs"):
+        expect(run.records("end")[0][name] == plain.records("end")[0][name], f"{name} differs")
+
+
+@case
+def without_libunwind_call_sites_are_told_alone(build):
+    with tempfile.TemporaryDirectory(prefix="shapecache-claims-") as folder:
+        (pathlib.Path(folder) / "libunwind.so.8").touch()  # found first, and no library
+        os.environ["LD_LIBRARY_PATH"] = folder
+        run = cached(build, "--steps", "20", cache={"STACKS": "3"})
+    expect([r["text"] for r in run.records("warn")] == [
+        "SHAPECACHE_STACKS asks for callers, and libunwind.so.8 is not to be found: call sites are told without them."],
+        f"warnings: {run.records('warn')}")
+    expect(all(" > " not in r.get("site", "") for r in run.records("shape")), "some are told with callers")
+    expect(run.hit_percent(10) == 100, f"{run.hit_percent(10)}% hits")
 
 
 @case

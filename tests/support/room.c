@@ -11,12 +11,40 @@
 static char folder[] = "/tmp/sc-engine-XXXXXX";
 static int program_stderr = -1;
 
+static const void *const *stack_frames;
+static size_t stack_count;
+static unsigned unwound;
+
 static bool site_text(const void *address, char *out, size_t bytes)
 {
-    return (size_t)snprintf(out, bytes, "train+0x%lx", (unsigned long)(uintptr_t)address) < bytes;
+    const char *object = (uintptr_t)address < ROOM_CUDA ? "train" : "libcudart.so.13";
+
+    return (size_t)snprintf(out, bytes, "%s+0x%lx", object, (unsigned long)(uintptr_t)address) <
+           bytes;
 }
 
-static const sc_engine_host host = {.driver = &fake_driver, .site_text = site_text};
+static size_t stack(const void **frames, size_t most)
+{
+    size_t count = stack_count < most ? stack_count : most;
+
+    unwound++;
+    for (size_t i = 0; i < count; i++)
+        frames[i] = stack_frames[i];
+    return count;
+}
+
+static const sc_engine_host host = {.driver = &fake_driver, .site_text = site_text, .stack = stack};
+
+void room_stack(const void *const *frames, size_t count)
+{
+    stack_frames = frames;
+    stack_count = count;
+}
+
+unsigned room_unwound(void)
+{
+    return unwound;
+}
 
 void room_open(uint64_t memory)
 {

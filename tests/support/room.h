@@ -11,8 +11,9 @@
 #include "support/fake_driver.h"
 #include "support/lines.h"
 
-#define KIB (UINT64_C(1) << 10)
-#define MIB (UINT64_C(1) << 20)
+#define KIB       (UINT64_C(1) << 10)
+#define MIB       (UINT64_C(1) << 20)
+#define ROOM_CUDA UINT64_C(0xc0da0000)
 
 void room_open(uint64_t memory);
 void room_close(void); /* removes the folder */
@@ -26,6 +27,11 @@ void room_free(sc_address address);
 void room_batch(const uint64_t *sizes, unsigned count);
 /* Batches until they are served. */
 void room_fix(const uint64_t *sizes, unsigned count);
+
+/* What the stack looks like from now on, innermost first; none at first, as without libunwind. It
+ * must stay. Addresses from ROOM_CUDA on are of libcudart. */
+void room_stack(const void *const *frames, size_t count);
+unsigned room_unwound(void); /* how often it was asked for */
 
 lines room_log(void);
 char *room_stderr(void); /* free() it */

@@ -128,7 +128,7 @@ START_TEST(values_outside_their_range_are_refused)
         "SHAPECACHE_WARMUP=0",      "SHAPECACHE_WARMUP=1000001", "SHAPECACHE_WARMUP=-1",
         "SHAPECACHE_LOG_MAX=1MiB",  "SHAPECACHE_OVERHEAD=10001", "SHAPECACHE_MAX_AGE=65537",
         "SHAPECACHE_OVERHEAD=1.5%", "SHAPECACHE_SMALL=5%",       "SHAPECACHE_GATE=2",
-        "SHAPECACHE_STACKS=3",      "SHAPECACHE_OVERHEAD=%"};
+        "SHAPECACHE_STACKS=17",     "SHAPECACHE_OVERHEAD=%"};
 
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         read_settings(bad[i], NULL, NULL);
@@ -178,6 +178,22 @@ START_TEST(a_word_may_come_with_a_number)
     ck_assert_str_eq(said,
                      "SHAPECACHE_STEP is \"250\", which is not auto, api or requests:N with N "
                      "from 1 to 1000000000; the default is used: auto.");
+}
+END_TEST
+
+START_TEST(a_choice_may_be_a_number_alone)
+{
+    read_settings("SHAPECACHE_STACKS=4", NULL, NULL);
+    ck_assert_uint_eq(options.stacks.choice, SC_STACKS_DEEP);
+    ck_assert_uint_eq(options.stacks.number, 4);
+    ck_assert_str_eq(printed(SC_OPTION_stacks), "4");
+    read_settings("SHAPECACHE_STACKS=off", NULL, NULL);
+    ck_assert_uint_eq(options.stacks.choice, SC_STACKS_OFF);
+    ck_assert_uint_eq(options.stacks.number, 0);
+    read_settings("SHAPECACHE_STACKS=deep", NULL, NULL);
+    ck_assert_str_eq(said,
+                     "SHAPECACHE_STACKS is \"deep\", which is not off, site or N with N from 1 "
+                     "to 16; the default is used: site.");
 }
 END_TEST
 
@@ -282,6 +298,7 @@ int main(void)
     tcase_add_test(test, values_outside_their_range_are_refused);
     tcase_add_test(test, seconds_come_with_or_without_their_unit);
     tcase_add_test(test, a_word_may_come_with_a_number);
+    tcase_add_test(test, a_choice_may_be_a_number_alone);
     tcase_add_test(test, a_gate_per_site_makes_the_site_part_of_the_key);
     tcase_add_test(test, an_unknown_name_is_told_with_the_nearest_one);
     tcase_add_test(test, what_is_said_is_bounded_and_safe_for_a_terminal);

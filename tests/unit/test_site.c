@@ -5,12 +5,13 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { THREADS = 4, SITES = 2000 };
 
 static void open_room(void)
 {
-    room_open(MIB);
+    room_open(1024 * MIB);
 }
 
 static const void *place(uint64_t i)
@@ -92,6 +93,131 @@ START_TEST(threads_agree_on_every_number)
 }
 END_TEST
 
+/* Innermost first: ours and CUDA's, the place that asked, and who called it. */
+static const void *const deep[] = {
+    (const void *)0x9000, (const void *)(ROOM_CUDA + 1), (const void *)0x10,
+    (const void *)0x20,   (const void *)(ROOM_CUDA + 2), (const void *)0x30,
+    (const void *)0x40,
+};
+static const void *const other_way[] = {(const void *)0x10, (const void *)0x21, (const void *)0x30};
+
+START_TEST(a_chain_names_the_place_and_its_callers_outside_cuda)
+{
+    uint32_t three, four;
+
+    room_free(room_alloc(512)); /* starts */
+    room_stack(deep, sizeof deep / sizeof *deep);
+    three = sc_site_of_stack((const void *)0x10, 3);
+    ck_assert_str_eq(sc_site_text(three), "train+0x30 > train+0x20 > train+0x10");
+    ck_assert_uint_eq(sc_site_of_stack((const void *)0x10, 3), three);
+    four = sc_site_of_stack((const void *)0x10, 16);
+    ck_assert_uint_ne(four, three);
+    ck_assert_str_eq(sc_site_text(four), "train+0x40 > train+0x30 > train+0x20 > train+0x10");
+    ck_assert_uint_eq(sc_site_of_stack((const void *)0x10, 1), sc_site_number((const void *)0x10));
+    room_stack(other_way, 3);
+    ck_assert_uint_ne(sc_site_of_stack((const void *)0x10, 3), three);
+}
+END_TEST
+
+START_TEST(a_place_that_is_not_on_the_stack_stands_alone)
+{
+    room_free(room_alloc(512));
+    room_stack(deep, sizeof deep / sizeof *deep);
+    ck_assert_uint_eq(sc_site_of_stack((const void *)0x50, 3), sc_site_number((const void *)0x50));
+}
+END_TEST
+
+/* One place, reached in two ways. */
+static void batch(unsigned *allocations)
+{
+    fake_forget_counts();
+    room_stack(deep, sizeof deep / sizeof *deep);
+    sc_address one = room_alloc_from(3 * MIB, (const void *)0x10);
+
+    room_stack(other_way, 3);
+    sc_address other = room_alloc_from(3 * MIB, (const void *)0x10);
+
+    room_free(one);
+    room_free(other);
+    ck_assert_int_eq(sc_engine_step(-1), 0);
+    *allocations = fake_count(FAKE_MEM_ALLOC);
+}
+
+START_TEST(with_the_default_key_a_served_request_is_not_unwound)
+{
+    unsigned allocations, unwound;
+
+    (void)setenv("SHAPECACHE_STACKS", "3", 1);
+    batch(&allocations);
+    ck_assert_uint_eq(room_unwound(), 1); /* a shape's first sight */
+    for (int i = 0; i < 4; i++)
+        batch(&allocations);
+    ck_assert_uint_eq(allocations, 0);
+    ck_assert_uint_eq(room_unwound(), 1);
+    fake_fail_kind(FAKE_MEM_ALLOC, 2, SC_CUDA_OUT_OF_MEMORY);
+    sc_address block = 0;
+
+    unwound = room_unwound();
+    ck_assert_int_eq(sc_engine_alloc(&block, 5 * MIB, (const void *)0x10), SC_CUDA_OUT_OF_MEMORY);
+    ck_assert_uint_gt(room_unwound(), unwound);
+    sc_engine_finish();
+    lines log = room_log();
+    char site[256];
+
+    ck_assert(lines_field(lines_of(&log, "shape", 0), "site", site, sizeof site));
+    ck_assert_str_eq(site, "\"train+0x30 > train+0x20 > train+0x10\"");
+    ck_assert(lines_field(lines_of(&log, "oom", 0), "site", site, sizeof site));
+    ck_assert_str_eq(site, "\"train+0x30 > train+0x21 > train+0x10\"");
+    ck_assert_uint_eq(lines_count(&log, "warn"), 0);
+    lines_release(&log);
+}
+END_TEST
+
+START_TEST(with_the_site_in_the_key_each_way_to_a_place_is_a_shape)
+{
+    unsigned allocations;
+
+    (void)setenv("SHAPECACHE_STACKS", "3", 1);
+    (void)setenv("SHAPECACHE_KEY", "bytes+site", 1);
+    for (int i = 0; i < 5; i++)
+        batch(&allocations);
+    ck_assert_uint_eq(allocations, 0);
+    sc_engine_finish();
+    lines log = room_log();
+
+    ck_assert_uint_eq(lines_u64(lines_of(&log, "end", 0), "shapes"), 2);
+    lines_release(&log);
+}
+END_TEST
+
+START_TEST(without_libunwind_places_are_told_alone_and_that_is_said_once)
+{
+    (void)setenv("SHAPECACHE_STACKS", "3", 1);
+    for (uint64_t i = 1; i <= 3; i++)
+        room_free(room_alloc_from(i * MIB, (const void *)0x10));
+    sc_engine_finish();
+    lines log = room_log();
+    char text[256];
+
+    ck_assert_uint_eq(lines_count(&log, "warn"), 1);
+    ck_assert(lines_field(lines_of(&log, "warn", 0), "text", text, sizeof text));
+    ck_assert_ptr_nonnull(strstr(text, "libunwind.so.8 is not to be found"));
+    ck_assert(lines_field(lines_of(&log, "shape", 0), "site", text, sizeof text));
+    ck_assert_str_eq(text, "\"train+0x10\"");
+    lines_release(&log);
+}
+END_TEST
+
+START_TEST(by_default_nothing_is_unwound)
+{
+    unsigned allocations;
+
+    for (int i = 0; i < 5; i++)
+        batch(&allocations);
+    ck_assert_uint_eq(room_unwound(), 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("site");
@@ -104,6 +230,12 @@ int main(void)
     tcase_add_test(tcase, a_site_is_mentioned_first_once);
     tcase_add_test(tcase, more_sites_than_there_is_room_for_are_unknown_and_harmless);
     tcase_add_test(tcase, threads_agree_on_every_number);
+    tcase_add_test(tcase, a_chain_names_the_place_and_its_callers_outside_cuda);
+    tcase_add_test(tcase, a_place_that_is_not_on_the_stack_stands_alone);
+    tcase_add_test(tcase, with_the_default_key_a_served_request_is_not_unwound);
+    tcase_add_test(tcase, with_the_site_in_the_key_each_way_to_a_place_is_a_shape);
+    tcase_add_test(tcase, without_libunwind_places_are_told_alone_and_that_is_said_once);
+    tcase_add_test(tcase, by_default_nothing_is_unwound);
     suite_add_tcase(suite, tcase);
     srunner_run_all(runner, CK_NORMAL);
     int failed = srunner_ntests_failed(runner);
