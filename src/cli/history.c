@@ -58,8 +58,7 @@ static void copy_word(char *out, const char *word)
     snprintf(out, SC_WORD_BYTES, "%s", word ? word : "");
 }
 
-/* Owned text, replaced when it differs. */
-static void keep_text(char **kept, const char *text)
+void sc_history_keep_text(char **kept, const char *text)
 {
     if (!text || (*kept && !strcmp(*kept, text)))
         return;
@@ -67,7 +66,7 @@ static void keep_text(char **kept, const char *text)
     *kept = sc_need_copy(text);
 }
 
-static sc_device *device_of(sc_history *history, uint64_t ordinal)
+sc_device *sc_history_device(sc_history *history, uint64_t ordinal)
 {
     sc_device *device;
 
@@ -96,122 +95,6 @@ static void add_note(sc_history *history, const sc_line *line, const char *text)
                       .t_ns = sc_line_u64(line, SC_F_T),
                       .has_step = line->has[SC_F_STEP],
                       .text = sc_need_copy(text)};
-}
-
-/* "argv" as a command line. */
-static char *join_arguments(const sc_line *line)
-{
-    const sc_json_value *list = &line->value[SC_F_ARGV];
-    sc_json json;
-    sc_json_value value;
-    char *joined;
-    size_t used = 0, room;
-
-    if (!line->has[SC_F_ARGV])
-        return sc_need_copy("");
-    room = 4 * list->bytes + 4; /* quoting makes four bytes of one */
-    joined = sc_need(room);
-    json = sc_json_over(list->start, list->bytes);
-    (void)sc_json_enter(&json, SC_JSON_LIST);
-    while (sc_json_item(&json) && sc_json_take(&json, &value)) {
-        if (value.kind != SC_JSON_TEXT)
-            continue;
-        if (used)
-            joined[used++] = ' ';
-        used += sc_emit_quoted(joined + used, room - used, value.text);
-    }
-    return joined;
-}
-
-typedef struct config {
-    char *shown; /* NAME=VALUE ... of what was set, but for the run's name */
-    size_t used;
-    char *environment[SC_OPTION_COUNT + 1];
-    int count;
-} config;
-
-static void config_add(config *all, const char *name, const char *value, bool was_set)
-{
-    size_t bytes = strlen(name) + strlen(value) + 2;
-
-    if (was_set)
-        all->used +=
-            (size_t)sprintf(all->shown + all->used, "%s%s=%s", all->used ? " " : "", name, value);
-    if (all->count < SC_OPTION_COUNT) {
-        all->environment[all->count] = sc_need(bytes);
-        snprintf(all->environment[all->count++], bytes, "%s=%s", name, value);
-    }
-}
-
-/* "config": {"NAME":{"value":"V","from":"env"}, ...}: read again by the parser that wrote them. */
-static void read_settings(sc_history *history, const sc_line *line)
-{
-    const sc_json_value *object = &line->value[SC_F_CONFIG];
-    bool is_there = line->has[SC_F_CONFIG];
-    sc_json json = sc_json_over(is_there ? object->start : NULL, is_there ? object->bytes : 0);
-    config all = {.shown = sc_need(json.at ? object->bytes + 1 : 1)};
-    const char *name, *member;
-
-    (void)sc_json_enter(&json, SC_JSON_OBJECT);
-    while (sc_json_member(&json, &name) && sc_json_enter(&json, SC_JSON_OBJECT)) {
-        sc_json_value part = {0};
-        const char *value = NULL, *from = "";
-
-        while (sc_json_member(&json, &member) && sc_json_take(&json, &part))
-            if (part.kind == SC_JSON_TEXT && !strcmp(member, "value"))
-                value = part.text;
-            else if (part.kind == SC_JSON_TEXT && !strcmp(member, "from"))
-                from = part.text;
-        if (value)
-            config_add(&all, name, value,
-                       strcmp(from, "default") != 0 &&
-                           strcmp(name, sc_option_rows[SC_OPTION_run_id].name) != 0);
-    }
-    sc_options_read(&history->options, history->is_told, all.environment, NULL, NULL);
-    for (int i = 0; i < all.count; i++)
-        free(all.environment[i]);
-    history->settings = all.shown;
-}
-
-/* "devices": [{"dev":0,"total":N}, ...] */
-static void read_devices(sc_history *history, const sc_line *line)
-{
-    const sc_json_value *list = &line->value[SC_F_DEVICES];
-    sc_json json;
-    const char *member;
-
-    if (!line->has[SC_F_DEVICES])
-        return;
-    json = sc_json_over(list->start, list->bytes);
-    (void)sc_json_enter(&json, SC_JSON_LIST);
-    while (sc_json_item(&json) && sc_json_enter(&json, SC_JSON_OBJECT)) {
-        uint64_t ordinal = 0, total = 0;
-        sc_json_value part = {0};
-        sc_device *device;
-
-        while (sc_json_member(&json, &member) && sc_json_take(&json, &part))
-            if (part.kind == SC_JSON_WHOLE && !strcmp(member, "dev"))
-                ordinal = part.whole;
-            else if (part.kind == SC_JSON_WHOLE && !strcmp(member, "total"))
-                total = part.whole;
-        device = device_of(history, ordinal);
-        if (device)
-            device->total = total;
-    }
-}
-
-static void on_run(sc_history *history, const sc_line *line)
-{
-    keep_text(&history->run, line->has[SC_F_RUN] ? sc_line_text(line, SC_F_RUN) : "");
-    keep_text(&history->host, line->has[SC_F_HOST] ? sc_line_text(line, SC_F_HOST) : "");
-    keep_text(&history->build, line->has[SC_F_BUILD] ? sc_line_text(line, SC_F_BUILD) : "");
-    history->pid = sc_line_u64(line, SC_F_PID);
-    history->rank = sc_line_u64(line, SC_F_RANK);
-    history->world = line->has[SC_F_WORLD] ? sc_line_u64(line, SC_F_WORLD) : 1;
-    history->t0_unix_ns = sc_line_u64(line, SC_F_T0);
-    history->argv = join_arguments(line);
-    read_settings(history, line);
-    read_devices(history, line);
 }
 
 /* With one gate a call site: what a change means for them. */
@@ -257,7 +140,7 @@ static void on_phase(sc_device *device, const sc_line *line)
     copy_word(change->from, sc_line_text(line, SC_F_FROM));
     copy_word(change->to, sc_line_text(line, SC_F_TO));
     copy_word(change->reason, sc_line_text(line, SC_F_REASON));
-    keep_text(&change->site, sc_line_text(line, SC_F_SITE));
+    sc_history_keep_text(&change->site, sc_line_text(line, SC_F_SITE));
 }
 
 static sc_sums *sums_of_phase(sc_device *device, const char *phase)
@@ -347,7 +230,7 @@ static void on_shape(sc_device *device, const sc_line *line)
     shape->first_step = sc_line_u64(line, SC_F_FIRST_STEP);
     shape->last_step = sc_line_u64(line, SC_F_LAST_STEP);
     shape->miss_ns_avg = sc_line_u64(line, SC_F_MISS_NS_AVG);
-    keep_text(&shape->site, sc_line_text(line, SC_F_SITE));
+    sc_history_keep_text(&shape->site, sc_line_text(line, SC_F_SITE));
     if (line->has[SC_F_LABEL])
         sc_hint_label(&shape->hint, sc_line_text(line, SC_F_LABEL),
                       strlen(sc_line_text(line, SC_F_LABEL)));
@@ -427,11 +310,11 @@ static void add_of_device(sc_history *history, sc_device *device, const sc_line 
 static void add(sc_history *history, const sc_line *line)
 {
     sc_device *device =
-        line->has[SC_F_DEV] ? device_of(history, sc_line_u64(line, SC_F_DEV)) : NULL;
+        line->has[SC_F_DEV] ? sc_history_device(history, sc_line_u64(line, SC_F_DEV)) : NULL;
 
     raise_to(&history->duration_ns, sc_line_u64(line, SC_F_T));
     if (line->event == SC_EV_RUN)
-        on_run(history, line);
+        sc_history_run(history, line);
     else if (line->event == SC_EV_WARN)
         add_note(history, line, sc_line_text(line, SC_F_TEXT));
     else if (line->event == SC_EV_MARK)

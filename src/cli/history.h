@@ -117,4 +117,11 @@ bool sc_history_is_observed(const sc_history *history);
 /* Most bytes the cap allowed to hold at the device's highest peak; 0: the log does not tell. */
 uint64_t sc_history_cap(const sc_history *history, const sc_device *device);
 
+/* Between the files of the history. */
+void sc_history_run(sc_history *history, const sc_line *line); /* its `run` record */
+/* The device's part, new where there is none yet; NULL: too many. */
+sc_device *sc_history_device(sc_history *history, uint64_t ordinal);
+/* Owned text, replaced when it differs. */
+void sc_history_keep_text(char **kept, const char *text);
+
 #endif
