@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: MIT
+"""What a Python program may tell the shape-gated buffer cache, and ask it.
+
+Nothing here is needed for the cache to work, and everything but what is documented otherwise is harmless without one:
+where the library is absent or the cache is off, the functions do nothing and say so by what they return."""
+
+from shapecache._library import Error, NotFound
+from shapecache.program import mark, phase, step
+
+__all__ = ["Error", "NotFound", "mark", "phase", "step"]
