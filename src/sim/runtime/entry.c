@@ -34,6 +34,18 @@ static cudaError_t find(const char *symbol, void **function, int version, unsign
     return cudaSuccess;
 }
 
+/* What a question without a version means: our own, or the driver's where that is older, which
+ * knows no newer one. */
+static int version_for(void)
+{
+    int version = 0;
+
+    return simrt_driver_table.cuDriverGetVersion(&version) == CUDA_SUCCESS &&
+                   version < SIMRT_VERSION
+               ? version
+               : SIMRT_VERSION;
+}
+
 #if SIMRT_VERSION < 12000
 cudaError_t simrt_get_entry_point(const char *symbol, void **function, unsigned long long flags)
     SIMRT_AS(cudaGetDriverEntryPoint);
@@ -45,7 +57,7 @@ SIMRT_API cudaError_t simrt_get_entry_point(const char *symbol, void **function,
     enum cudaDriverEntryPointQueryResult status = cudaDriverEntryPointSuccess;
 
     if (error == cudaSuccess)
-        error = find(symbol, function, SIMRT_VERSION, flags, &status);
+        error = find(symbol, function, version_for(), flags, &status);
     if (error == cudaSuccess && status != cudaDriverEntryPointSuccess)
         error = cudaErrorSymbolNotFound;
     return simrt_leave(error);
@@ -58,7 +70,7 @@ SIMRT_API cudaError_t cudaGetDriverEntryPoint(const char *symbol, void **functio
     cudaError_t error = simrt_enter(SIMRT_CALL(cudaGetDriverEntryPoint), SIMRT_BOUND);
 
     if (error == cudaSuccess)
-        error = find(symbol, function, SIMRT_VERSION, flags, status);
+        error = find(symbol, function, version_for(), flags, status);
     return simrt_leave(error);
 }
 #endif
