@@ -30,6 +30,16 @@ SIMRT_API cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable)
     return simrt_leave(error);
 }
 
+SIMRT_API cudaError_t cudaGraphDebugDotPrint(cudaGraph_t graph, const char *path,
+                                             unsigned int flags)
+{
+    cudaError_t error = simrt_enter(SIMRT_CALL_cudaGraphDebugDotPrint, SIMRT_CONTEXT);
+
+    if (error == cudaSuccess)
+        error = simrt_error(simrt_driver_table.cuGraphDebugDotPrint(graph, path, flags));
+    return simrt_leave(error);
+}
+
 static cudaError_t instantiate(enum simrt_call call, cudaGraphExec_t *executable, cudaGraph_t graph,
                                unsigned long long flags)
 {

@@ -2,7 +2,9 @@
  * test_capture.c - captures by the runtime's calls: what is captured runs when its graph does. */
 #include "run.h"
 
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static cudaStream_t stream;
 static char *device;
@@ -153,6 +155,33 @@ START_TEST(a_graph_tells_what_it_is_made_of)
 }
 END_TEST
 
+START_TEST(a_graph_is_written_down_with_its_nodes_and_edges)
+{
+    char path[] = "/tmp/simrt-dot-XXXXXX";
+    char text[1024] = "";
+    cudaGraph_t graph = NULL;
+    FILE *file;
+
+    begin(cudaStreamCaptureModeRelaxed);
+    ok(cudaMemsetAsync(device, 'b', 4, stream));
+    ok(cudaMemsetAsync(device, 'c', 4, stream));
+    ok(cudaStreamEndCapture(stream, &graph));
+    ck_assert_int_ge(close(mkstemp(path)), 0);
+    ok(cudaGraphDebugDotPrint(graph, path, 0));
+    file = fopen(path, "r");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_uint_gt(fread(text, 1, sizeof(text) - 1, file), 0);
+    ck_assert_int_eq(fclose(file), 0);
+    ck_assert_int_eq(unlink(path), 0);
+    ck_assert_ptr_eq(strstr(text, "digraph"), text);
+    ck_assert_ptr_nonnull(strstr(text, "MEMSET"));
+    ck_assert_ptr_nonnull(strstr(text, "\"node_0\" -> \"node_1\""));
+    fails(cudaErrorOperatingSystem, cudaGraphDebugDotPrint(graph, "/no/such/folder/file", 0));
+    fails(cudaErrorInvalidValue, cudaGraphDebugDotPrint(graph, NULL, 0));
+    ok(cudaGraphDestroy(graph));
+}
+END_TEST
+
 START_TEST(a_capture_can_add_to_a_graph_and_change_what_comes_next)
 {
     cudaGraphInstantiateParams params = {.flags = cudaGraphInstantiateFlagAutoFreeOnLaunch};
@@ -215,6 +244,7 @@ int main(void)
         a_relaxed_capture_allows_cudaMalloc,
         a_threads_mode_is_exchanged,
         a_graph_tells_what_it_is_made_of,
+        a_graph_is_written_down_with_its_nodes_and_edges,
         a_capture_can_add_to_a_graph_and_change_what_comes_next,
         a_callback_cannot_be_captured,
         the_legacy_stream_cannot_be_captured,
