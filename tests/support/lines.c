@@ -123,6 +123,23 @@ static bool is_kind(const char *line, const char *ev)
     return lines_field(line, "ev", value, sizeof value) && strcmp(value, quoted) == 0;
 }
 
+void lines_expect(const char *line, const char *name, const char *json)
+{
+    char value[1024];
+
+    ck_assert_ptr_nonnull(line);
+    ck_assert_msg(lines_field(line, name, value, sizeof value), "no %s in %s", name, line);
+    ck_assert_str_eq(value, json);
+}
+
+void lines_expect_absent(const char *line, const char *name)
+{
+    char value[512];
+
+    ck_assert_ptr_nonnull(line);
+    ck_assert_msg(!lines_field(line, name, value, sizeof value), "%s in %s", name, line);
+}
+
 size_t lines_count(const lines *all, const char *ev)
 {
     size_t count = 0;

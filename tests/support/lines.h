@@ -23,6 +23,9 @@ bool lines_is_object(const char *line);
 /* Value of a top-level field as its JSON text, in `out`; false: absent. */
 bool lines_field(const char *line, const char *name, char *out, size_t bytes);
 uint64_t lines_u64(const char *line, const char *name); /* fails the test when absent */
+/* Fail the test unless the line is there and its field is exactly `json`, or absent. */
+void lines_expect(const char *line, const char *name, const char *json);
+void lines_expect_absent(const char *line, const char *name);
 
 /* Lines of kind `ev`; the i-th of them, NULL when there are fewer. */
 size_t lines_count(const lines *all, const char *ev);

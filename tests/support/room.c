@@ -63,6 +63,11 @@ void room_open(uint64_t memory)
     sc_engine_attach(&host);
 }
 
+void room_enter(void)
+{
+    room_open(1024 * MIB);
+}
+
 void room_close(void)
 {
     ck_assert(!fake_was_called_under_lock());

@@ -16,6 +16,7 @@
 #define ROOM_CUDA UINT64_C(0xc0da0000)
 
 void room_open(uint64_t memory);
+void room_enter(void); /* the same, with 1 GiB */
 void room_close(void); /* removes the folder */
 
 /* Allocate or fail the test; the caller is `site`. */

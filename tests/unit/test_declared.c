@@ -2,7 +2,7 @@
  * A declared set against the run it is given to: loaded, refused, or bent to fit. */
 #include "shapecache/shapecache.h"
 #include "support/room.h"
-#include <check.h>
+#include "support/suite.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -371,40 +371,23 @@ START_TEST(without_the_gate_nothing_is_declared)
 }
 END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("declared");
-    TCase *tcase = tcase_create("declared");
-    SRunner *runner = srunner_create(suite);
-
-    tcase_add_checked_fixture(tcase, open_room, close_room);
-    tcase_add_test(tcase, a_declared_set_is_served_from_the_second_batch_on);
-    tcase_add_test(tcase, a_shape_that_was_not_declared_is_new_as_ever);
-    tcase_add_test(tcase, what_the_file_says_of_a_shape_is_in_its_rows);
-    tcase_add_test(tcase, a_set_that_says_what_this_run_is_is_loaded_without_a_word);
-    tcase_add_test(tcase, a_set_for_another_world_is_refused_with_both_values);
-    tcase_add_test(tcase, a_set_for_another_device_memory_is_refused_with_both_values);
-    tcase_add_test(tcase, a_set_for_another_key_is_refused_with_both_values);
-    tcase_add_test(tcase, a_refused_set_leaves_a_run_that_learns_as_ever);
-    tcase_add_test(tcase, a_set_of_another_rank_or_build_is_loaded_with_a_warning);
-    tcase_add_test(tcase, a_malformed_file_loads_nothing_and_says_where);
-    tcase_add_test(tcase, a_file_that_is_not_there_is_said);
-    tcase_add_test(tcase, placeholders_name_a_set_for_each_rank);
-    tcase_add_test(tcase, a_placeholder_that_is_none_is_said);
-    tcase_add_test(tcase, not_strict_a_set_for_another_world_is_loaded_whole);
-    tcase_add_test(tcase, not_strict_a_set_for_a_larger_device_leaves_what_is_too_large);
-    tcase_add_test(tcase, not_strict_a_set_with_sites_is_loaded_without_them);
-    tcase_add_test(tcase, not_strict_shapes_without_a_site_are_left_where_it_is_part_of_the_key);
-    tcase_add_test(tcase, not_strict_a_set_of_which_nothing_is_left_is_none);
-    tcase_add_test(tcase, not_strict_a_malformed_file_still_loads_nothing);
-    tcase_add_test(tcase, with_sites_in_the_key_a_shape_is_declared_at_its_site_alone);
-    tcase_add_test(tcase, with_a_gate_per_site_the_declared_sites_start_fixed_and_others_learn);
-    tcase_add_test(tcase, each_device_judges_by_its_own_memory);
-    tcase_add_test(tcase, without_the_gate_nothing_is_declared);
-    suite_add_tcase(suite, tcase);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
-}
+SC_SUITE_WITH("declared", open_room, close_room, a_declared_set_is_served_from_the_second_batch_on,
+              a_shape_that_was_not_declared_is_new_as_ever,
+              what_the_file_says_of_a_shape_is_in_its_rows,
+              a_set_that_says_what_this_run_is_is_loaded_without_a_word,
+              a_set_for_another_world_is_refused_with_both_values,
+              a_set_for_another_device_memory_is_refused_with_both_values,
+              a_set_for_another_key_is_refused_with_both_values,
+              a_refused_set_leaves_a_run_that_learns_as_ever,
+              a_set_of_another_rank_or_build_is_loaded_with_a_warning,
+              a_malformed_file_loads_nothing_and_says_where, a_file_that_is_not_there_is_said,
+              placeholders_name_a_set_for_each_rank, a_placeholder_that_is_none_is_said,
+              not_strict_a_set_for_another_world_is_loaded_whole,
+              not_strict_a_set_for_a_larger_device_leaves_what_is_too_large,
+              not_strict_a_set_with_sites_is_loaded_without_them,
+              not_strict_shapes_without_a_site_are_left_where_it_is_part_of_the_key,
+              not_strict_a_set_of_which_nothing_is_left_is_none,
+              not_strict_a_malformed_file_still_loads_nothing,
+              with_sites_in_the_key_a_shape_is_declared_at_its_site_alone,
+              with_a_gate_per_site_the_declared_sites_start_fixed_and_others_learn,
+              each_device_judges_by_its_own_memory, without_the_gate_nothing_is_declared)

@@ -2,7 +2,7 @@
  * Every driver call of a run fails once: the run goes on, errors are passed on, and the books still
  * balance. */
 #include "support/room.h"
-#include <check.h>
+#include "support/suite.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -148,20 +148,6 @@ START_TEST(any_call_that_kills_the_context_leaves_the_books_balanced)
 }
 END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("failure");
-    TCase *tcase = tcase_create("failure");
-    SRunner *runner = srunner_create(suite);
-
-    tcase_set_timeout(tcase, 100);
-    tcase_add_test(tcase, any_call_that_fails_leaves_the_books_balanced);
-    tcase_add_test(tcase, any_call_that_runs_out_of_memory_leaves_the_books_balanced);
-    tcase_add_test(tcase, any_call_that_kills_the_context_leaves_the_books_balanced);
-    suite_add_tcase(suite, tcase);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
-}
+SC_SUITE("failure", any_call_that_fails_leaves_the_books_balanced,
+         any_call_that_runs_out_of_memory_leaves_the_books_balanced,
+         any_call_that_kills_the_context_leaves_the_books_balanced)

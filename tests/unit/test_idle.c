@@ -21,11 +21,6 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *out)
     return 0;
 }
 
-static void open_room(void)
-{
-    room_open(1024 * MIB);
-}
-
 /* A free that touches no cached shape. */
 static void free_something_small(void)
 {
@@ -187,28 +182,11 @@ START_TEST(a_driver_that_does_not_say_what_is_free_changes_nothing)
 }
 END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("idle");
-    TCase *tcase = tcase_create("idle");
-    SRunner *runner = srunner_create(suite);
-
-    tcase_add_checked_fixture(tcase, open_room, room_close);
-    tcase_add_test(tcase, idle_memory_unused_for_ten_seconds_goes_back_at_the_next_free);
-    tcase_add_test(tcase, or_when_the_program_waits_for_the_device);
-    tcase_add_test(tcase, or_for_a_context_that_it_names);
-    tcase_add_test(tcase, or_at_the_end_of_a_step);
-    tcase_add_test(tcase, but_not_while_a_capture_is_open);
-    tcase_add_test(tcase, what_each_step_uses_stays_however_long_the_run);
-    tcase_add_test(tcase, max_idle_of_zero_keeps_it);
-    tcase_add_test(tcase, while_another_process_needs_memory_idle_memory_goes_back);
-    tcase_add_test(tcase, the_driver_is_asked_at_most_once_a_second);
-    tcase_add_test(tcase, a_reserve_that_was_set_is_taken_as_it_is);
-    tcase_add_test(tcase, a_driver_that_does_not_say_what_is_free_changes_nothing);
-    suite_add_tcase(suite, tcase);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
-}
+SC_SUITE_WITH("idle", room_enter, room_close,
+              idle_memory_unused_for_ten_seconds_goes_back_at_the_next_free,
+              or_when_the_program_waits_for_the_device, or_for_a_context_that_it_names,
+              or_at_the_end_of_a_step, but_not_while_a_capture_is_open,
+              what_each_step_uses_stays_however_long_the_run, max_idle_of_zero_keeps_it,
+              while_another_process_needs_memory_idle_memory_goes_back,
+              the_driver_is_asked_at_most_once_a_second, a_reserve_that_was_set_is_taken_as_it_is,
+              a_driver_that_does_not_say_what_is_free_changes_nothing)

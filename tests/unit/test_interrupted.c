@@ -6,7 +6,7 @@
 #include "engine/logbook.h"
 #include "engine/thread.h"
 #include "support/room.h"
-#include <check.h>
+#include "support/suite.h"
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -45,11 +45,6 @@ void *__wrap_realloc(void *old, size_t bytes)
 enum { HANDLED = 2000, SIZES = 4 };
 
 static const uint64_t sizes[SIZES] = {3 * MIB, 3 * MIB, 4 * MIB, 100 * KIB};
-
-static void open_room(void)
-{
-    room_open(1024 * MIB);
-}
 
 static volatile sig_atomic_t handled;
 
@@ -199,25 +194,9 @@ START_TEST(an_allocation_is_no_place_to_be_cancelled)
 }
 END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("interrupted");
-    TCase *tcase = tcase_create("interrupted");
-    SRunner *runner = srunner_create(suite);
-
-    tcase_set_timeout(tcase, 60);
-    tcase_add_checked_fixture(tcase, open_room, room_close);
-    tcase_add_test(tcase, a_signal_handler_never_waits_for_the_thread_it_interrupted);
-    tcase_add_test(tcase, the_end_may_come_in_the_middle_of_a_free);
-    tcase_add_test(tcase, the_end_does_not_wait_for_a_lock_that_its_own_thread_holds);
-    tcase_add_test(tcase, the_end_takes_nothing_from_the_heap);
-    tcase_add_test(tcase, nothing_is_written_after_the_end);
-    tcase_add_test(tcase, a_hit_takes_nothing_from_the_heap);
-    tcase_add_test(tcase, an_allocation_is_no_place_to_be_cancelled);
-    suite_add_tcase(suite, tcase);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
-}
+SC_SUITE_WITH("interrupted", room_enter, room_close,
+              a_signal_handler_never_waits_for_the_thread_it_interrupted,
+              the_end_may_come_in_the_middle_of_a_free,
+              the_end_does_not_wait_for_a_lock_that_its_own_thread_holds,
+              the_end_takes_nothing_from_the_heap, nothing_is_written_after_the_end,
+              a_hit_takes_nothing_from_the_heap, an_allocation_is_no_place_to_be_cancelled)

@@ -3,7 +3,7 @@
  * context and in a forked child. */
 #include "shapecache/shapecache.h"
 #include "support/room.h"
-#include <check.h>
+#include "support/suite.h"
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -14,15 +14,10 @@
 static const uint64_t sizes[] = {3 * MIB, 3 * MIB, 3 * MIB, 3 * MIB, 4 * MIB, 100 * KIB};
 enum { SIZES = 6 };
 
-static void open_room(void)
-{
-    room_open(1024 * MIB);
-}
-
 static void open_with(const char *name, const char *value)
 {
     ck_assert_int_eq(setenv(name, value, 1), 0);
-    open_room();
+    room_enter();
 }
 
 static void open_off(void)
@@ -314,41 +309,29 @@ START_TEST(every_status_has_a_sentence)
 }
 END_TEST
 
-static void add_case(Suite *suite, const char *name, void (*open)(void), const TTest *test)
+static void add(Suite *suite, const char *name, void (*open)(void), const TTest *test)
 {
-    TCase *tcase = tcase_create(name);
-
-    tcase_add_checked_fixture(tcase, open, room_close);
-    tcase_add_test(tcase, test);
-    suite_add_tcase(suite, tcase);
+    sc_suite_add(suite, name, open, room_close, &test, 1);
 }
 
 int main(void)
 {
+    const TTest *const plain[] = {a_door_that_goes_round_us_ends_caching_with_one_warning,
+                                  a_door_that_goes_round_us_before_anything_started_is_told_too,
+                                  an_address_that_is_held_already_proves_such_a_door,
+                                  a_sticky_error_ends_caching_and_is_passed_on,
+                                  a_device_first_seen_after_a_sticky_error_is_not_cached_either,
+                                  a_forked_child_passes_everything_and_writes_nothing,
+                                  after_the_end_everything_passes,
+                                  every_status_has_a_sentence};
     Suite *suite = suite_create("off");
-    TCase *tcase = tcase_create("plain");
-    SRunner *runner = srunner_create(suite);
 
-    tcase_add_checked_fixture(tcase, open_room, room_close);
-    tcase_add_test(tcase, a_door_that_goes_round_us_ends_caching_with_one_warning);
-    tcase_add_test(tcase, a_door_that_goes_round_us_before_anything_started_is_told_too);
-    tcase_add_test(tcase, an_address_that_is_held_already_proves_such_a_door);
-    tcase_add_test(tcase, a_sticky_error_ends_caching_and_is_passed_on);
-    tcase_add_test(tcase, a_device_first_seen_after_a_sticky_error_is_not_cached_either);
-    tcase_add_test(tcase, a_forked_child_passes_everything_and_writes_nothing);
-    tcase_add_test(tcase, after_the_end_everything_passes);
-    tcase_add_test(tcase, every_status_has_a_sentence);
-    suite_add_tcase(suite, tcase);
-    add_case(suite, "off", open_off, switched_off_it_leaves_nothing_and_asks_nothing);
-    add_case(suite, "observing", open_observing, observing_runs_the_gate_and_caches_nothing);
-    add_case(suite, "tool", open_under_tool, under_a_tool_it_is_off_and_says_why);
-    add_case(suite, "privileged", open_privileged,
-             in_a_privileged_program_settings_do_not_count_and_no_file_is_written);
-    add_case(suite, "ungated", open_ungated,
-             without_a_gate_everything_is_kept_and_a_warning_says_so);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    sc_suite_add(suite, "plain", room_enter, room_close, plain, sizeof plain / sizeof *plain);
+    add(suite, "off", open_off, switched_off_it_leaves_nothing_and_asks_nothing);
+    add(suite, "observing", open_observing, observing_runs_the_gate_and_caches_nothing);
+    add(suite, "tool", open_under_tool, under_a_tool_it_is_off_and_says_why);
+    add(suite, "privileged", open_privileged,
+        in_a_privileged_program_settings_do_not_count_and_no_file_is_written);
+    add(suite, "ungated", open_ungated, without_a_gate_everything_is_kept_and_a_warning_says_so);
+    return sc_suite_run(suite);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/options.h"
-#include <check.h>
+#include "support/suite.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -284,30 +284,13 @@ START_TEST(reading_needs_neither_listener_nor_flags)
 }
 END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("options");
-    TCase *test = tcase_create("options");
-    SRunner *runner = srunner_create(suite);
-
-    suite_add_tcase(suite, test);
-    tcase_add_test(test, an_empty_environment_gives_the_defaults_of_the_table);
-    tcase_add_test(test, every_printed_value_reads_back_as_itself);
-    tcase_add_test(test, each_kind_takes_the_words_people_type);
-    tcase_add_test(test, a_bad_value_keeps_the_default_and_says_value_expectation_and_use);
-    tcase_add_test(test, values_outside_their_range_are_refused);
-    tcase_add_test(test, seconds_come_with_or_without_their_unit);
-    tcase_add_test(test, a_word_may_come_with_a_number);
-    tcase_add_test(test, a_choice_may_be_a_number_alone);
-    tcase_add_test(test, a_gate_per_site_makes_the_site_part_of_the_key);
-    tcase_add_test(test, an_unknown_name_is_told_with_the_nearest_one);
-    tcase_add_test(test, what_is_said_is_bounded_and_safe_for_a_terminal);
-    tcase_add_test(test, an_empty_value_is_as_none);
-    tcase_add_test(test, rearm_is_twice_the_warmup_unless_set);
-    tcase_add_test(test, a_share_of_a_device_does_not_overflow);
-    tcase_add_test(test, reading_needs_neither_listener_nor_flags);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
-}
+SC_SUITE("options", an_empty_environment_gives_the_defaults_of_the_table,
+         every_printed_value_reads_back_as_itself, each_kind_takes_the_words_people_type,
+         a_bad_value_keeps_the_default_and_says_value_expectation_and_use,
+         values_outside_their_range_are_refused, seconds_come_with_or_without_their_unit,
+         a_word_may_come_with_a_number, a_choice_may_be_a_number_alone,
+         a_gate_per_site_makes_the_site_part_of_the_key,
+         an_unknown_name_is_told_with_the_nearest_one,
+         what_is_said_is_bounded_and_safe_for_a_terminal, an_empty_value_is_as_none,
+         rearm_is_twice_the_warmup_unless_set, a_share_of_a_device_does_not_overflow,
+         reading_needs_neither_listener_nor_flags)

@@ -4,7 +4,7 @@
 #include "engine/device.h"
 #include "engine/thread.h"
 #include "support/room.h"
-#include <check.h>
+#include "support/suite.h"
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -182,25 +182,9 @@ START_TEST(nothing_starts_during_a_capture)
 }
 END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("orders");
-    TCase *tcase = tcase_create("orders");
-    SRunner *runner = srunner_create(suite);
-
-    tcase_set_timeout(tcase, 60);
-    tcase_add_checked_fixture(tcase, open_room, room_close);
-    tcase_add_test(tcase, what_another_thread_gives_back_is_waited_for);
-    tcase_add_test(tcase, so_it_is_for_other_allocators);
-    tcase_add_test(tcase, a_parked_free_waits_for_a_context_that_only_reaches_it);
-    tcase_add_test(tcase, a_peer_that_allocates_later_is_cached_too);
-    tcase_add_test(tcase, what_another_thread_gets_of_a_block_freed_elsewhere_is_no_other_door);
-    tcase_add_test(tcase, a_free_elsewhere_that_fails_leaves_the_block_to_the_driver);
-    tcase_add_test(tcase, nothing_starts_during_a_capture);
-    suite_add_tcase(suite, tcase);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
-}
+SC_SUITE_WITH("orders", open_room, room_close, what_another_thread_gives_back_is_waited_for,
+              so_it_is_for_other_allocators, a_parked_free_waits_for_a_context_that_only_reaches_it,
+              a_peer_that_allocates_later_is_cached_too,
+              what_another_thread_gets_of_a_block_freed_elsewhere_is_no_other_door,
+              a_free_elsewhere_that_fails_leaves_the_block_to_the_driver,
+              nothing_starts_during_a_capture)

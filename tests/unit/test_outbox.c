@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/outbox.h"
-#include <check.h>
+#include "support/suite.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,20 +78,6 @@ START_TEST(a_full_outbox_drops_and_counts_but_has_room_for_what_must_be_kept)
 }
 END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("outbox");
-    TCase *tcase = tcase_create("outbox");
-    SRunner *runner = srunner_create(suite);
-
-    tcase_add_checked_fixture(tcase, open_outbox, close_outbox);
-    tcase_add_test(tcase, what_was_added_comes_out_once_and_in_order);
-    tcase_add_test(tcase, a_batch_stays_whole_while_the_next_one_fills);
-    tcase_add_test(tcase, a_full_outbox_drops_and_counts_but_has_room_for_what_must_be_kept);
-    suite_add_tcase(suite, tcase);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
-}
+SC_SUITE_WITH("outbox", open_outbox, close_outbox, what_was_added_comes_out_once_and_in_order,
+              a_batch_stays_whole_while_the_next_one_fills,
+              a_full_outbox_drops_and_counts_but_has_room_for_what_must_be_kept)

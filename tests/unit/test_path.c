@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/path.h"
-#include <check.h>
+#include "support/suite.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -258,29 +258,14 @@ START_TEST(the_descriptor_appends_and_closes_on_exec)
 }
 END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("path");
-    TCase *test = tcase_create("path");
-    SRunner *runner = srunner_create(suite);
-
-    suite_add_tcase(suite, test);
-    tcase_add_checked_fixture(test, enter_folder, leave_folder);
-    tcase_add_test(test, placeholders_expand_and_unknown_ones_are_refused);
-    tcase_add_test(test, the_rank_comes_from_the_first_launcher_that_tells_one);
-    tcase_add_test(test, the_run_is_named_by_setting_then_launcher);
-    tcase_add_test(test, a_name_from_outside_cannot_leave_its_folder);
-    tcase_add_test(test, processes_of_one_group_agree_on_the_run);
-    tcase_add_test(test, ranks_in_sessions_of_their_own_agree_on_the_run);
-    tcase_add_test(test, missing_folders_are_made_and_the_file_is_private);
-    tcase_add_test(test, a_taken_name_gets_a_number_and_is_never_overwritten);
-    tcase_add_test(test, a_counted_name_takes_the_first_free_number);
-    tcase_add_test(test, a_link_that_dangles_counts_as_taken);
-    tcase_add_test(test, what_cannot_be_made_says_why);
-    tcase_add_test(test, a_folder_that_may_not_be_made_says_so_and_not_that_it_is_missing);
-    tcase_add_test(test, the_descriptor_appends_and_closes_on_exec);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
-}
+SC_SUITE_WITH("path", enter_folder, leave_folder, placeholders_expand_and_unknown_ones_are_refused,
+              the_rank_comes_from_the_first_launcher_that_tells_one,
+              the_run_is_named_by_setting_then_launcher,
+              a_name_from_outside_cannot_leave_its_folder, processes_of_one_group_agree_on_the_run,
+              ranks_in_sessions_of_their_own_agree_on_the_run,
+              missing_folders_are_made_and_the_file_is_private,
+              a_taken_name_gets_a_number_and_is_never_overwritten,
+              a_counted_name_takes_the_first_free_number, a_link_that_dangles_counts_as_taken,
+              what_cannot_be_made_says_why,
+              a_folder_that_may_not_be_made_says_so_and_not_that_it_is_missing,
+              the_descriptor_appends_and_closes_on_exec)

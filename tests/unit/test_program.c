@@ -2,17 +2,12 @@
  * What a program may tell the cache and ask of it, by the functions of shapecache.h. */
 #include "shapecache/shapecache.h"
 #include "support/room.h"
-#include <check.h>
+#include "support/suite.h"
 #include <stdlib.h>
 #include <string.h>
 
 static const uint64_t sizes[] = {3 * MIB, 3 * MIB, 4 * MIB};
 enum { SIZES = 3 };
-
-static void open_room(void)
-{
-    room_open(1024 * MIB);
-}
 
 static const void *pointer(sc_address address)
 {
@@ -31,14 +26,6 @@ static const char *row_of(const lines *log, uint64_t bytes)
     return found;
 }
 
-static void expect(const char *line, const char *name, const char *json)
-{
-    char value[1024];
-
-    ck_assert_msg(lines_field(line, name, value, sizeof value), "no %s in %s", name, line);
-    ck_assert_str_eq(value, json);
-}
-
 START_TEST(a_hint_appears_in_the_rows_of_its_shape)
 {
     const size_t dims[] = {16, 512, 384};
@@ -54,9 +41,9 @@ START_TEST(a_hint_appears_in_the_rows_of_its_shape)
     sc_engine_finish();
     lines log = room_log();
 
-    expect(row_of(&log, 3 * MIB), "label", "\"keys \\\"and\\\" values\"");
-    expect(row_of(&log, 3 * MIB), "dims", "[16,512,384]");
-    expect(row_of(&log, 4 * MIB), "dims", "[16]");
+    lines_expect(row_of(&log, 3 * MIB), "label", "\"keys \\\"and\\\" values\"");
+    lines_expect(row_of(&log, 3 * MIB), "dims", "[16,512,384]");
+    lines_expect(row_of(&log, 4 * MIB), "dims", "[16]");
     ck_assert(!lines_field(row_of(&log, 4 * MIB), "label", value, sizeof value));
     ck_assert(!lines_field(row_of(&log, 5 * MIB), "dims", value, sizeof value));
     lines_release(&log);
@@ -73,7 +60,7 @@ START_TEST(the_last_hint_of_a_shape_counts)
     sc_engine_finish();
     lines log = room_log();
 
-    expect(row_of(&log, 3 * MIB), "label", "\"second\"");
+    lines_expect(row_of(&log, 3 * MIB), "label", "\"second\"");
     ck_assert(!lines_field(row_of(&log, 3 * MIB), "dims", value, sizeof value));
     lines_release(&log);
 }
@@ -93,7 +80,7 @@ START_TEST(a_label_that_is_too_long_is_cut_between_characters)
     memset(wanted, 'x', sizeof wanted);
     wanted[0] = '"';
     memcpy(wanted + SHAPECACHE_LABEL_MOST, "\"", 2);
-    expect(row_of(&log, 3 * MIB), "label", wanted);
+    lines_expect(row_of(&log, 3 * MIB), "label", wanted);
     lines_release(&log);
 }
 END_TEST
@@ -180,8 +167,8 @@ START_TEST(a_mark_is_a_record_at_its_step)
 
         ck_assert(lines_field(mark, "name", value, sizeof value));
         if (!strcmp(value, "\"evaluation begins\"")) {
-            expect(mark, "step", "1");
-            expect(mark, "dev", "0");
+            lines_expect(mark, "step", "1");
+            lines_expect(mark, "dev", "0");
         } else {
             ck_assert(!strcmp(value, "\"nowhere\"") || strlen(value) == 255 + 2);
             ck_assert(!lines_field(mark, "dev", value, sizeof value));
@@ -212,31 +199,13 @@ START_TEST(steps_may_be_counted_by_requests_instead)
     ck_assert_uint_eq(lines_count(&log, "step"), 5);
     for (size_t i = 0; i < 5; i++)
         ck_assert_uint_eq(lines_u64(lines_of(&log, "step", i), "requests"), 3);
-    expect(lines_of(&log, "phase", 0), "step_source", "\"requests\"");
+    lines_expect(lines_of(&log, "phase", 0), "step_source", "\"requests\"");
     lines_release(&log);
 }
 END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("program");
-    TCase *tcase = tcase_create("program");
-    SRunner *runner = srunner_create(suite);
-
-    tcase_add_checked_fixture(tcase, open_room, room_close);
-    tcase_add_test(tcase, a_hint_appears_in_the_rows_of_its_shape);
-    tcase_add_test(tcase, the_last_hint_of_a_shape_counts);
-    tcase_add_test(tcase, a_label_that_is_too_long_is_cut_between_characters);
-    tcase_add_test(tcase, a_hint_that_cannot_be_used_says_what_is_wrong);
-    tcase_add_test(tcase, a_hint_finds_its_block_on_any_device);
-    tcase_add_test(tcase, the_phase_is_the_devices_own);
-    tcase_add_test(tcase, a_mark_is_a_record_at_its_step);
-    tcase_add_test(tcase, every_status_has_a_sentence_of_its_own);
-    tcase_add_test(tcase, steps_may_be_counted_by_requests_instead);
-    suite_add_tcase(suite, tcase);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
-}
+SC_SUITE_WITH("program", room_enter, room_close, a_hint_appears_in_the_rows_of_its_shape,
+              the_last_hint_of_a_shape_counts, a_label_that_is_too_long_is_cut_between_characters,
+              a_hint_that_cannot_be_used_says_what_is_wrong, a_hint_finds_its_block_on_any_device,
+              the_phase_is_the_devices_own, a_mark_is_a_record_at_its_step,
+              every_status_has_a_sentence_of_its_own, steps_may_be_counted_by_requests_instead)

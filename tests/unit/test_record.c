@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "log/record.h"
 #include "support/lines.h"
-#include <check.h>
+#include "support/suite.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -91,21 +91,7 @@ START_TEST(no_two_kinds_and_no_two_fields_share_a_name)
 }
 END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("record");
-    TCase *tcase = tcase_create("record");
-    SRunner *runner = srunner_create(suite);
-
-    tcase_add_test(tcase, a_record_is_one_line_of_json_with_its_fields);
-    tcase_add_test(tcase, a_record_that_does_not_fit_leaves_the_text_as_it_was);
-    tcase_add_test(tcase, a_shorter_record_still_fits_after_one_that_did_not);
-    tcase_add_test(tcase, a_text_that_does_not_apply_is_absent);
-    tcase_add_test(tcase, no_two_kinds_and_no_two_fields_share_a_name);
-    suite_add_tcase(suite, tcase);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
-}
+SC_SUITE("record", a_record_is_one_line_of_json_with_its_fields,
+         a_record_that_does_not_fit_leaves_the_text_as_it_was,
+         a_shorter_record_still_fits_after_one_that_did_not, a_text_that_does_not_apply_is_absent,
+         no_two_kinds_and_no_two_fields_share_a_name)

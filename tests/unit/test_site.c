@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/site.h"
 #include "support/room.h"
-#include <check.h>
+#include "support/suite.h"
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { THREADS = 4, SITES = 2000 };
-
-static void open_room(void)
-{
-    room_open(1024 * MIB);
-}
 
 static const void *place(uint64_t i)
 {
@@ -218,28 +213,12 @@ START_TEST(by_default_nothing_is_unwound)
 }
 END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("site");
-    TCase *tcase = tcase_create("site");
-    SRunner *runner = srunner_create(suite);
-
-    tcase_add_checked_fixture(tcase, open_room, room_close);
-    tcase_add_test(tcase, a_site_keeps_its_number_and_its_text);
-    tcase_add_test(tcase, nowhere_is_no_site);
-    tcase_add_test(tcase, a_site_is_mentioned_first_once);
-    tcase_add_test(tcase, more_sites_than_there_is_room_for_are_unknown_and_harmless);
-    tcase_add_test(tcase, threads_agree_on_every_number);
-    tcase_add_test(tcase, a_chain_names_the_place_and_its_callers_outside_cuda);
-    tcase_add_test(tcase, a_place_that_is_not_on_the_stack_stands_alone);
-    tcase_add_test(tcase, with_the_default_key_a_served_request_is_not_unwound);
-    tcase_add_test(tcase, with_the_site_in_the_key_each_way_to_a_place_is_a_shape);
-    tcase_add_test(tcase, without_libunwind_places_are_told_alone_and_that_is_said_once);
-    tcase_add_test(tcase, by_default_nothing_is_unwound);
-    suite_add_tcase(suite, tcase);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
-}
+SC_SUITE_WITH("site", room_enter, room_close, a_site_keeps_its_number_and_its_text,
+              nowhere_is_no_site, a_site_is_mentioned_first_once,
+              more_sites_than_there_is_room_for_are_unknown_and_harmless,
+              threads_agree_on_every_number, a_chain_names_the_place_and_its_callers_outside_cuda,
+              a_place_that_is_not_on_the_stack_stands_alone,
+              with_the_default_key_a_served_request_is_not_unwound,
+              with_the_site_in_the_key_each_way_to_a_place_is_a_shape,
+              without_libunwind_places_are_told_alone_and_that_is_said_once,
+              by_default_nothing_is_unwound)

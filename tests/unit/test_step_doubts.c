@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "support/suite.h"
 #include "unit/step_verdict.h"
 
 /* What happens where live bytes mislead or say nothing. */
@@ -163,26 +164,10 @@ START_TEST(live_bytes_take_over_again_when_they_swing_regularly)
 }
 END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("step_doubts");
-    TCase *doubts = tcase_create("doubts");
-    SRunner *runner;
-    int failed;
-
-    tcase_add_checked_fixture(doubts, set_up, tear_down);
-    tcase_add_test(doubts, the_time_steps_of_a_recurrent_network_are_no_steps);
-    tcase_add_test(doubts, a_recurrent_network_whose_sizes_never_return_is_never_fixed);
-    tcase_add_test(doubts, an_end_far_below_the_one_before_is_doubtful_and_no_quiet_step);
-    tcase_add_test(doubts, live_bytes_that_stay_where_they_are_leave_it_to_the_shapes);
-    tcase_add_test(doubts, shapes_speak_only_when_nothing_new_came_for_half_of_the_run);
-    tcase_add_test(doubts, shapes_say_nothing_while_blocks_become_more);
-    tcase_add_test(doubts, live_bytes_take_over_again_when_they_swing_regularly);
-    suite_add_tcase(suite, doubts);
-    tcase_set_timeout(doubts, 60);
-    runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
-}
+SC_SUITE_WITH("step_doubts", set_up, tear_down, the_time_steps_of_a_recurrent_network_are_no_steps,
+              a_recurrent_network_whose_sizes_never_return_is_never_fixed,
+              an_end_far_below_the_one_before_is_doubtful_and_no_quiet_step,
+              live_bytes_that_stay_where_they_are_leave_it_to_the_shapes,
+              shapes_speak_only_when_nothing_new_came_for_half_of_the_run,
+              shapes_say_nothing_while_blocks_become_more,
+              live_bytes_take_over_again_when_they_swing_regularly)

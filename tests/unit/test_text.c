@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/text.h"
-#include <check.h>
+#include "support/suite.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -197,26 +197,9 @@ START_TEST(distance_is_bounded_for_long_names)
 }
 END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("text");
-    TCase *test = tcase_create("text");
-    SRunner *runner = srunner_create(suite);
-
-    suite_add_tcase(suite, test);
-    tcase_add_test(test, numbers_print_as_printf_prints_them);
-    tcase_add_test(test, a_full_buffer_takes_what_fits_and_nothing_after);
-    tcase_add_test(test, a_buffer_of_no_bytes_is_never_touched);
-    tcase_add_test(test, sizes_have_three_digits_and_round_to_the_nearest);
-    tcase_add_test(test, json_strings_escape_what_json_forbids);
-    tcase_add_test(test, json_strings_are_utf8_whatever_comes_in);
-    tcase_add_test(test, whole_numbers_are_parsed_exactly_or_refused);
-    tcase_add_test(test, sizes_are_parsed_exactly_or_refused);
-    tcase_add_test(test, a_text_is_cut_between_characters);
-    tcase_add_test(test, distance_counts_single_edits_and_swaps);
-    tcase_add_test(test, distance_is_bounded_for_long_names);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
-}
+SC_SUITE("text", numbers_print_as_printf_prints_them,
+         a_full_buffer_takes_what_fits_and_nothing_after, a_buffer_of_no_bytes_is_never_touched,
+         sizes_have_three_digits_and_round_to_the_nearest, json_strings_escape_what_json_forbids,
+         json_strings_are_utf8_whatever_comes_in, whole_numbers_are_parsed_exactly_or_refused,
+         sizes_are_parsed_exactly_or_refused, a_text_is_cut_between_characters,
+         distance_counts_single_edits_and_swaps, distance_is_bounded_for_long_names)

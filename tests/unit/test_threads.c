@@ -2,7 +2,7 @@
  * Several threads at once: no block has two owners, and none is lost. Of most use under
  * -fsanitize=thread. */
 #include "support/room.h"
-#include <check.h>
+#include "support/suite.h"
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -183,21 +183,5 @@ START_TEST(the_end_may_come_while_others_work)
 }
 END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("threads");
-    TCase *tcase = tcase_create("threads");
-    SRunner *runner = srunner_create(suite);
-
-    tcase_set_timeout(tcase, 100);
-    tcase_add_checked_fixture(tcase, open_room, room_close);
-    tcase_add_test(tcase, no_block_ever_has_two_owners);
-    tcase_add_test(tcase, nor_while_others_capture_and_run_out_of_memory);
-    tcase_add_test(tcase, the_end_may_come_while_others_work);
-    suite_add_tcase(suite, tcase);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
-}
+SC_SUITE_WITH("threads", open_room, room_close, no_block_ever_has_two_owners,
+              nor_while_others_capture_and_run_out_of_memory, the_end_may_come_while_others_work)

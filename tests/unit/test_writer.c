@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "log/writer.h"
-#include <check.h>
+#include "support/suite.h"
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -244,30 +244,13 @@ START_TEST(a_folder_that_cannot_be_written_is_an_error_and_no_log)
 }
 END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("writer");
-    TCase *tcase = tcase_create("writer");
-    SRunner *runner = srunner_create(suite);
-
-    tcase_add_checked_fixture(tcase, make_folder, remove_folder);
-    tcase_add_test(tcase, what_is_written_stands_in_the_file_at_once);
-    tcase_add_test(tcase, two_logs_never_share_a_file);
-    tcase_add_test(tcase, ordinary_lines_leave_the_last_mib_to_those_that_must_be_kept);
-    tcase_add_test(tcase, the_file_never_grows_beyond_its_limit);
-    tcase_add_test(tcase, rows_thin_out_from_three_quarters_on);
-    tcase_add_test(tcase, a_write_error_closes_the_log_for_good);
-    tcase_add_test(tcase, the_limit_that_the_process_has_for_files_is_kept);
-    tcase_add_test(tcase,
-                   a_limit_lowered_while_the_log_is_open_is_kept_and_raised_again_it_is_used);
-    tcase_add_test(tcase, a_descriptor_that_the_program_took_is_never_written_to);
-    tcase_add_test(tcase, the_program_gets_the_same_descriptors_as_without);
-    tcase_add_test(tcase, the_log_never_becomes_stderr);
-    tcase_add_test(tcase, a_folder_that_cannot_be_written_is_an_error_and_no_log);
-    suite_add_tcase(suite, tcase);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
-}
+SC_SUITE_WITH("writer", make_folder, remove_folder, what_is_written_stands_in_the_file_at_once,
+              two_logs_never_share_a_file,
+              ordinary_lines_leave_the_last_mib_to_those_that_must_be_kept,
+              the_file_never_grows_beyond_its_limit, rows_thin_out_from_three_quarters_on,
+              a_write_error_closes_the_log_for_good,
+              the_limit_that_the_process_has_for_files_is_kept,
+              a_limit_lowered_while_the_log_is_open_is_kept_and_raised_again_it_is_used,
+              a_descriptor_that_the_program_took_is_never_written_to,
+              the_program_gets_the_same_descriptors_as_without, the_log_never_becomes_stderr,
+              a_folder_that_cannot_be_written_is_an_error_and_no_log)
