@@ -3,7 +3,7 @@
 #include "engine/device.h"
 #include "shapecache/shapecache.h"
 #include "support/room.h"
-#include <check.h>
+#include "support/suite.h"
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -12,33 +12,12 @@
 static const uint64_t sizes[] = {3 * MIB, 3 * MIB, 3 * MIB, 3 * MIB, 4 * MIB, 100 * KIB};
 enum { SIZES = 6 };
 
-static void open_room(void)
-{
-    room_open(1024 * MIB);
-}
-
 START_TEST(a_served_allocation_asks_the_driver_only_which_context_is_current)
 {
     room_fix(sizes, SIZES);
     fake_forget_counts();
     for (int i = 0; i < SIZES; i++)
         (void)room_alloc(sizes[i]);
-    ck_assert_uint_eq(fake_count(FAKE_CONTEXT_CURRENT), SIZES);
-    ck_assert_uint_eq(fake_calls(), SIZES);
-}
-END_TEST
-
-START_TEST(so_does_one_by_a_thread_that_changes_devices_at_every_call)
-{
-    for (int device = 1; device >= 0; device--) {
-        fake_set_current(fake_primary(device));
-        room_fix(sizes, SIZES);
-    }
-    fake_forget_counts();
-    for (int i = 0; i < SIZES; i++) {
-        fake_set_current(fake_primary(i % 2));
-        (void)room_alloc(sizes[i]);
-    }
     ck_assert_uint_eq(fake_count(FAKE_CONTEXT_CURRENT), SIZES);
     ck_assert_uint_eq(fake_calls(), SIZES);
 }
@@ -72,43 +51,6 @@ START_TEST(a_parked_free_waits_once_and_frees_nothing)
     ck_assert_uint_eq(fake_count(FAKE_CONTEXT_PUSH), 0);
     ck_assert_uint_eq(fake_last_waited(), fake_primary(0));
     ck_assert(fake_is_live(block));
-}
-END_TEST
-
-START_TEST(a_parked_free_waits_on_the_blocks_context_whichever_is_current)
-{
-    const sc_context elsewhere[] = {0, fake_primary(1)};
-
-    room_fix(sizes, SIZES);
-    for (int i = 0; i < 2; i++) {
-        sc_address block = room_alloc(sizes[0]);
-
-        fake_set_current(elsewhere[i]);
-        fake_forget_counts();
-        room_free(block);
-        ck_assert_uint_eq(fake_count(FAKE_CONTEXT_WAIT), 1);
-        ck_assert_uint_eq(fake_last_waited(), fake_primary(0));
-        ck_assert_uint_eq(fake_get_current(), elsewhere[i]);
-        ck_assert_uint_eq(fake_count(FAKE_MEM_FREE), 0);
-        fake_set_current(fake_primary(0));
-    }
-}
-END_TEST
-
-START_TEST(with_peer_access_a_parked_free_waits_for_every_context_that_allocated)
-{
-    room_fix(sizes, SIZES);
-    fake_set_current(fake_primary(1));
-    (void)room_alloc(MIB);
-    fake_set_current(fake_primary(0));
-    sc_address block = room_alloc(sizes[0]);
-
-    sc_engine_peer_enabled();
-    fake_forget_counts();
-    room_free(block);
-    ck_assert_uint_eq(fake_count(FAKE_CONTEXT_WAIT), 2);
-    ck_assert_uint_eq(fake_last_waited(), fake_primary(1));
-    ck_assert_uint_eq(fake_get_current(), fake_primary(0));
 }
 END_TEST
 
@@ -152,17 +94,6 @@ START_TEST(no_bytes_and_no_place_for_the_answer_get_the_drivers_answer)
 
     ck_assert_int_eq(sc_engine_alloc(&block, 0, NULL), SC_CUDA_INVALID_VALUE);
     ck_assert_int_eq(sc_engine_alloc(NULL, MIB, NULL), SC_CUDA_INVALID_VALUE);
-    ck_assert_uint_eq(block, 77);
-    ck_assert(!room_has_file("log"));
-}
-END_TEST
-
-START_TEST(without_a_context_the_driver_answers_and_nothing_starts)
-{
-    sc_address block = 77;
-
-    fake_set_current(0);
-    ck_assert_int_eq(sc_engine_alloc(&block, MIB, NULL), 201);
     ck_assert_uint_eq(block, 77);
     ck_assert(!room_has_file("log"));
 }
@@ -316,171 +247,6 @@ START_TEST(a_second_free_while_the_first_waits_is_an_error)
 }
 END_TEST
 
-static void *end_context(void *unused)
-{
-    sc_engine_context_ends(fake_primary(0));
-    fake_end_context(fake_primary(0));
-    return unused;
-}
-
-static void lose_context(void)
-{
-    pthread_t thread;
-
-    fake_on_wait(NULL);
-    ck_assert_int_eq(pthread_create(&thread, NULL, end_context, NULL), 0);
-    ck_assert_int_eq(pthread_join(thread, NULL), 0);
-}
-
-START_TEST(a_context_that_ends_during_a_wait_leaves_nothing_to_free)
-{
-    room_fix(sizes, SIZES);
-    sc_address block = room_alloc(sizes[0]);
-
-    fake_on_wait(lose_context);
-    fake_forget_counts();
-    (void)sc_engine_free(block);
-    ck_assert_uint_eq(fake_count(FAKE_MEM_FREE), 0);
-}
-END_TEST
-
-START_TEST(during_a_capture_everything_goes_to_the_driver_and_nothing_waits)
-{
-    room_fix(sizes, SIZES);
-    sc_address block = room_alloc(sizes[0]);
-
-    sc_engine_capture_begin();
-    fake_forget_counts();
-    sc_address other = room_alloc(sizes[1]);
-
-    ck_assert_uint_eq(fake_count(FAKE_MEM_ALLOC), 1);
-    room_free(block);
-    room_free(other);
-    ck_assert_int_eq(sc_engine_step(0), 0);
-    ck_assert(!sc_engine_make_room());
-    ck_assert_uint_eq(fake_count(FAKE_MEM_FREE), 2);
-    ck_assert_uint_eq(fake_count(FAKE_CONTEXT_WAIT), 0);
-    ck_assert_uint_eq(fake_live_blocks(), SIZES - 1);
-    sc_engine_capture_end();
-    sc_engine_capture_end(); /* one whose beginning nobody saw */
-    fake_forget_counts();
-    (void)room_alloc(sizes[1]);
-    ck_assert_uint_eq(fake_count(FAKE_MEM_ALLOC), 0);
-}
-END_TEST
-
-START_TEST(an_out_of_memory_during_a_capture_frees_nothing)
-{
-    sc_address block;
-
-    room_fix(sizes, SIZES);
-    sc_engine_capture_begin();
-    fake_forget_counts();
-    ck_assert_int_eq(sc_engine_alloc(&block, 2048 * MIB, NULL), SC_CUDA_OUT_OF_MEMORY);
-    ck_assert_uint_eq(fake_count(FAKE_MEM_ALLOC), 1);
-    ck_assert_uint_eq(fake_count(FAKE_MEM_FREE), 0);
-}
-END_TEST
-
-START_TEST(what_dies_with_its_context_is_never_handed_out_again)
-{
-    sc_address block;
-
-    room_fix(sizes, SIZES);
-    sc_engine_context_ends(fake_primary(0));
-    fake_end_context(fake_primary(0));
-    fake_set_current(fake_new_context(0));
-    fake_forget_counts();
-    block = room_alloc(sizes[0]);
-    ck_assert_uint_eq(fake_count(FAKE_MEM_ALLOC), 1);
-    room_free(block);
-    ck_assert_int_eq(sc_engine_step(-1), 0);
-}
-END_TEST
-
-START_TEST(a_handle_that_comes_back_is_a_context_of_the_device_it_is_on_now)
-{
-    room_fix(sizes, SIZES);
-    sc_engine_context_ends(fake_primary(0));
-    fake_end_context(fake_primary(0));
-    fake_revive_context(fake_primary(0), 1);
-    fake_set_current(fake_primary(0));
-    ck_assert_int_eq(sc_engine_step(1), SHAPECACHE_EOFF);
-    room_free(room_alloc(sizes[0]));
-    ck_assert_int_eq(sc_engine_step(1), SHAPECACHE_OK);
-}
-END_TEST
-
-START_TEST(a_context_more_than_can_be_told_apart_is_not_cached)
-{
-    enum { TIMES = 6 };
-
-    for (int i = 0; i < SC_CONTEXT_MOST; i++) {
-        fake_set_current(fake_new_context(0));
-        room_free(room_alloc(MIB));
-    }
-    fake_set_current(fake_new_context(0));
-    fake_forget_counts();
-    for (int i = 0; i < TIMES; i++) {
-        room_free(room_alloc(MIB));
-        ck_assert_int_eq(sc_engine_step(0), SHAPECACHE_OK);
-    }
-    ck_assert_uint_eq(fake_count(FAKE_MEM_ALLOC), TIMES);
-    ck_assert_uint_eq(fake_count(FAKE_MEM_FREE), TIMES);
-}
-END_TEST
-
-START_TEST(exported_memory_is_really_freed)
-{
-    room_fix(sizes, SIZES);
-    sc_address block = room_alloc(sizes[0]);
-
-    sc_engine_exported(block + 4096);
-    room_free(block);
-    ck_assert(!fake_is_live(block));
-}
-END_TEST
-
-START_TEST(memory_freed_by_another_door_is_forgotten)
-{
-    room_fix(sizes, SIZES);
-    sc_address block = room_alloc(sizes[0]);
-
-    ck_assert_int_eq(fake_driver.mem_free(block), SC_CUDA_SUCCESS);
-    sc_engine_frees_elsewhere(block);
-    ck_assert_int_eq(sc_engine_free(block), SC_CUDA_INVALID_VALUE);
-}
-END_TEST
-
-START_TEST(a_block_is_found_from_a_thread_on_another_device)
-{
-    room_fix(sizes, SIZES);
-    sc_address block = room_alloc(sizes[0]);
-
-    fake_set_current(fake_primary(1));
-    room_free(room_alloc(MIB));
-    fake_forget_counts();
-    room_free(block);
-    ck_assert_uint_eq(fake_last_waited(), fake_primary(0));
-    ck_assert_uint_eq(fake_count(FAKE_MEM_FREE), 0);
-}
-END_TEST
-
-START_TEST(devices_have_caches_of_their_own)
-{
-    room_fix(sizes, SIZES);
-    fake_set_current(fake_primary(1));
-    fake_forget_counts();
-    room_free(room_alloc(sizes[0])); /* new here, known there */
-    ck_assert_uint_eq(fake_count(FAKE_MEM_ALLOC), 1);
-    ck_assert_uint_eq(fake_count(FAKE_MEM_FREE), 1);
-    fake_set_current(fake_primary(0));
-    fake_forget_counts();
-    (void)room_alloc(sizes[0]);
-    ck_assert_uint_eq(fake_count(FAKE_MEM_ALLOC), 0);
-}
-END_TEST
-
 START_TEST(steps_answer_with_what_is_wrong)
 {
     ck_assert_int_eq(sc_engine_step(0), 1); /* nothing has started */
@@ -552,56 +318,22 @@ START_TEST(errno_is_left_alone)
 }
 END_TEST
 
-static void add(TCase *tcase)
-{
-    tcase_add_test(tcase, a_served_allocation_asks_the_driver_only_which_context_is_current);
-    tcase_add_test(tcase, so_does_one_by_a_thread_that_changes_devices_at_every_call);
-    tcase_add_test(tcase, a_step_gets_the_addresses_of_the_step_before);
-    tcase_add_test(tcase, a_parked_free_waits_once_and_frees_nothing);
-    tcase_add_test(tcase, a_parked_free_waits_on_the_blocks_context_whichever_is_current);
-    tcase_add_test(tcase, with_peer_access_a_parked_free_waits_for_every_context_that_allocated);
-    tcase_add_test(tcase, a_second_free_of_a_parked_block_is_an_error_and_changes_nothing);
-    tcase_add_test(tcase, a_second_free_of_a_released_block_is_the_drivers_error);
-    tcase_add_test(tcase, null_and_inner_addresses_are_the_drivers_business);
-    tcase_add_test(tcase, no_bytes_and_no_place_for_the_answer_get_the_drivers_answer);
-    tcase_add_test(tcase, without_a_context_the_driver_answers_and_nothing_starts);
-    tcase_add_test(tcase, a_new_shape_sends_everything_idle_back_at_the_next_free);
-    tcase_add_test(tcase, room_for_a_miss_is_made_before_the_driver_is_asked);
-    tcase_add_test(tcase, an_out_of_memory_gives_back_what_is_idle_and_asks_once_more);
-    tcase_add_test(tcase, an_out_of_memory_that_stays_is_the_drivers_answer);
-    tcase_add_test(tcase, another_allocators_out_of_memory_gets_what_is_idle);
-    tcase_add_test(tcase, a_wait_that_fails_makes_the_real_free_and_answers_as_it_does);
-    tcase_add_test(tcase, a_free_that_was_waiting_when_the_phase_changed_frees_for_real);
-    tcase_add_test(tcase, a_second_free_while_the_first_waits_is_an_error);
-    tcase_add_test(tcase, a_context_that_ends_during_a_wait_leaves_nothing_to_free);
-    tcase_add_test(tcase, during_a_capture_everything_goes_to_the_driver_and_nothing_waits);
-    tcase_add_test(tcase, an_out_of_memory_during_a_capture_frees_nothing);
-    tcase_add_test(tcase, what_dies_with_its_context_is_never_handed_out_again);
-    tcase_add_test(tcase, a_handle_that_comes_back_is_a_context_of_the_device_it_is_on_now);
-    tcase_add_test(tcase, a_context_more_than_can_be_told_apart_is_not_cached);
-    tcase_add_test(tcase, exported_memory_is_really_freed);
-    tcase_add_test(tcase, memory_freed_by_another_door_is_forgotten);
-    tcase_add_test(tcase, a_block_is_found_from_a_thread_on_another_device);
-    tcase_add_test(tcase, devices_have_caches_of_their_own);
-    tcase_add_test(tcase, steps_answer_with_what_is_wrong);
-    tcase_add_test(tcase, a_note_is_consumed_by_the_next_allocation_alone);
-    tcase_add_test(tcase,
-                   the_place_that_asks_can_be_part_of_the_key_even_when_the_log_does_not_name_it);
-    tcase_add_test(tcase, errno_is_left_alone);
-}
-
-int main(void)
-{
-    Suite *suite = suite_create("serve");
-    TCase *tcase = tcase_create("serve");
-    SRunner *runner = srunner_create(suite);
-
-    tcase_add_checked_fixture(tcase, open_room, room_close);
-    add(tcase);
-    suite_add_tcase(suite, tcase);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
-}
+SC_SUITE_WITH("serve", room_enter, room_close,
+              a_served_allocation_asks_the_driver_only_which_context_is_current,
+              a_step_gets_the_addresses_of_the_step_before,
+              a_parked_free_waits_once_and_frees_nothing,
+              a_second_free_of_a_parked_block_is_an_error_and_changes_nothing,
+              a_second_free_of_a_released_block_is_the_drivers_error,
+              null_and_inner_addresses_are_the_drivers_business,
+              no_bytes_and_no_place_for_the_answer_get_the_drivers_answer,
+              a_new_shape_sends_everything_idle_back_at_the_next_free,
+              room_for_a_miss_is_made_before_the_driver_is_asked,
+              an_out_of_memory_gives_back_what_is_idle_and_asks_once_more,
+              an_out_of_memory_that_stays_is_the_drivers_answer,
+              another_allocators_out_of_memory_gets_what_is_idle,
+              a_wait_that_fails_makes_the_real_free_and_answers_as_it_does,
+              a_free_that_was_waiting_when_the_phase_changed_frees_for_real,
+              a_second_free_while_the_first_waits_is_an_error, steps_answer_with_what_is_wrong,
+              a_note_is_consumed_by_the_next_allocation_alone,
+              the_place_that_asks_can_be_part_of_the_key_even_when_the_log_does_not_name_it,
+              errno_is_left_alone)
