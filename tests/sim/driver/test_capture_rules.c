@@ -1,260 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * test_capture_rules.c - what a capture forbids, to whom, in which mode, and what that does to it.
+ * test_capture_rules.c - what takes part in a capture, what waits for what, and how it ends.
  */
-#include <pthread.h>
-
-#include "support.h"
-
-static CUcontext context;
-
-/* The capture under test: its stream, blocking unless told otherwise, begun by the test's thread.
- */
-static CUstream captured(CUstreamCaptureMode mode, unsigned flags)
-{
-    CUstream stream;
-
-    context = start();
-    OK(cuStreamCreate(&stream, flags));
-    OK(cuStreamBeginCapture(stream, mode));
-    return stream;
-}
-
-static bool is_invalid(CUstream stream)
-{
-    CUstreamCaptureStatus status;
-
-    OK(cuStreamIsCapturing(stream, &status));
-    return status == CU_STREAM_CAPTURE_STATUS_INVALIDATED;
-}
-
-/* Ends it as what it must be. */
-static void expect_invalid(CUstream stream)
-{
-    CUgraph graph = (CUgraph)1;
-
-    ck_assert_msg(is_invalid(stream), "the capture is still valid");
-    ANSWERS(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, cuStreamEndCapture(stream, &graph));
-    ck_assert_ptr_null(graph);
-}
-
-static void expect_valid(CUstream stream)
-{
-    CUgraph graph;
-
-    ck_assert_msg(!is_invalid(stream), "the capture has been invalidated");
-    OK(cuStreamEndCapture(stream, &graph));
-    OK(cuGraphDestroy(graph));
-}
-
-/* What an unsafe call needs, made before any capture. */
-static struct {
-    CUdeviceptr device, managed;
-    void *pinned;
-    char host[4096];
-    CUevent event;
-    CUmodule module;
-} things;
-
-static void make_things(void)
-{
-    start();
-    OK(cuMemAlloc(&things.device, 512));
-    OK(cuMemAllocManaged(&things.managed, 512, CU_MEM_ATTACH_GLOBAL));
-    OK(cuMemAllocHost(&things.pinned, 512));
-    OK(cuEventCreate(&things.event, CU_EVENT_DEFAULT));
-    OK(cuModuleLoadData(&things.module, "an image"));
-}
-
-static CUresult alloc(void)
-{
-    CUdeviceptr address;
-
-    return cuMemAlloc(&address, 512);
-}
-
-static CUresult alloc_pitch(void)
-{
-    CUdeviceptr address;
-    size_t pitch;
-
-    return cuMemAllocPitch(&address, &pitch, 8, 8, 4);
-}
-
-static CUresult alloc_managed(void)
-{
-    CUdeviceptr address;
-
-    return cuMemAllocManaged(&address, 512, CU_MEM_ATTACH_GLOBAL);
-}
-
-static CUresult alloc_pinned(void)
-{
-    void *address;
-
-    return cuMemHostAlloc(&address, 512, 0);
-}
-
-static CUresult register_host(void)
-{
-    return cuMemHostRegister(things.host, sizeof things.host, 0);
-}
-
-static CUresult free_device(void)
-{
-    return cuMemFree(things.device);
-}
-
-static CUresult free_managed(void)
-{
-    return cuMemFree(things.managed);
-}
-
-static CUresult free_pinned(void)
-{
-    return cuMemFreeHost(things.pinned);
-}
-
-static CUresult query_event(void)
-{
-    return cuEventQuery(things.event);
-}
-
-static CUresult synchronise_event(void)
-{
-    return cuEventSynchronize(things.event);
-}
-
-static CUresult load_module(void)
-{
-    CUmodule module;
-
-    return cuModuleLoadData(&module, "an image");
-}
-
-static CUresult unload_module(void)
-{
-    return cuModuleUnload(things.module);
-}
-
-static CUresult (*const unsafe[])(void) = {
-    alloc,        alloc_pitch, alloc_managed, alloc_pinned,      register_host, free_device,
-    free_managed, free_pinned, query_event,   synchronise_event, load_module,   unload_module};
-
-#define UNSAFE ((int)(sizeof unsafe / sizeof *unsafe))
-
-/* A call made by another thread, whose own mode is `mode`. */
-struct other {
-    CUresult (*call)(void);
-    CUstreamCaptureMode mode;
-    CUresult result;
-};
-
-static void *run_other(void *argument)
-{
-    struct other *other = argument;
-    CUstreamCaptureMode mode = other->mode;
-
-    OK(cuCtxSetCurrent(context));
-    OK(cuThreadExchangeStreamCaptureMode(&mode));
-    ck_assert_int_eq(mode, CU_STREAM_CAPTURE_MODE_GLOBAL); /* what a thread begins with */
-    other->result = other->call();
-    return NULL;
-}
-
-static CUresult elsewhere(CUresult (*call)(void), CUstreamCaptureMode mode)
-{
-    struct other other = {call, mode, CUDA_SUCCESS};
-    pthread_t thread;
-
-    ck_assert_int_eq(pthread_create(&thread, NULL, run_other, &other), 0);
-    ck_assert_int_eq(pthread_join(thread, NULL), 0);
-    return other.result;
-}
-
-START_TEST(each_unsafe_call_in_the_capturing_thread_invalidates_a_global_capture)
-{
-    CUstream stream;
-
-    make_things();
-    stream = captured(CU_STREAM_CAPTURE_MODE_GLOBAL, CU_STREAM_NON_BLOCKING);
-    ANSWERS(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, unsafe[_i]());
-    expect_invalid(stream);
-    OK(unsafe[_i]()); /* and had no effect the first time */
-}
-END_TEST
-
-START_TEST(each_unsafe_call_in_the_capturing_thread_invalidates_a_thread_local_capture)
-{
-    CUstream stream;
-
-    make_things();
-    stream = captured(CU_STREAM_CAPTURE_MODE_THREAD_LOCAL, CU_STREAM_NON_BLOCKING);
-    ANSWERS(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, unsafe[_i]());
-    expect_invalid(stream);
-}
-END_TEST
-
-START_TEST(unsafe_calls_are_allowed_beside_a_relaxed_capture)
-{
-    CUstream stream;
-
-    make_things();
-    stream = captured(CU_STREAM_CAPTURE_MODE_RELAXED, CU_STREAM_NON_BLOCKING);
-    OK(unsafe[_i]());
-    expect_valid(stream);
-}
-END_TEST
-
-START_TEST(each_unsafe_call_in_another_thread_invalidates_a_global_capture)
-{
-    CUstream stream;
-
-    make_things();
-    stream = captured(CU_STREAM_CAPTURE_MODE_GLOBAL, CU_STREAM_NON_BLOCKING);
-    ANSWERS(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
-            elsewhere(unsafe[_i], CU_STREAM_CAPTURE_MODE_GLOBAL));
-    expect_invalid(stream);
-}
-END_TEST
-
-START_TEST(another_threads_unsafe_calls_do_not_touch_a_thread_local_or_relaxed_capture)
-{
-    CUstream stream;
-
-    stream = captured(CU_STREAM_CAPTURE_MODE_THREAD_LOCAL, CU_STREAM_NON_BLOCKING);
-    OK(elsewhere(alloc, CU_STREAM_CAPTURE_MODE_GLOBAL));
-    expect_valid(stream);
-    OK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
-    OK(elsewhere(alloc, CU_STREAM_CAPTURE_MODE_GLOBAL));
-    expect_valid(stream);
-}
-END_TEST
-
-START_TEST(a_thread_that_is_not_global_ignores_the_captures_of_others)
-{
-    CUstream stream = captured(CU_STREAM_CAPTURE_MODE_GLOBAL, CU_STREAM_NON_BLOCKING);
-
-    OK(elsewhere(alloc, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
-    OK(elsewhere(alloc, CU_STREAM_CAPTURE_MODE_RELAXED));
-    expect_valid(stream);
-}
-END_TEST
-
-START_TEST(a_relaxed_thread_may_make_unsafe_calls_inside_its_own_capture)
-{
-    CUstream stream = captured(CU_STREAM_CAPTURE_MODE_GLOBAL, CU_STREAM_NON_BLOCKING);
-    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-
-    OK(cuThreadExchangeStreamCaptureMode(&mode));
-    OK(alloc());
-    OK(cuThreadExchangeStreamCaptureMode(&mode));
-    ck_assert_int_eq(mode, CU_STREAM_CAPTURE_MODE_RELAXED);
-    expect_valid(stream);
-    mode = (CUstreamCaptureMode)7;
-    INVALID(cuThreadExchangeStreamCaptureMode(&mode));
-    INVALID(cuThreadExchangeStreamCaptureMode(NULL));
-}
-END_TEST
+#include "captures.h"
 
 START_TEST(an_invalidated_capture_takes_no_more_work)
 {
@@ -532,31 +279,6 @@ START_TEST(external_events_belong_in_a_capture)
 }
 END_TEST
 
-static void break_rules(void)
-{
-    CUstream stream = captured(CU_STREAM_CAPTURE_MODE_GLOBAL, CU_STREAM_DEFAULT);
-    CUgraph graph;
-
-    ANSWERS(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, alloc());
-    ANSWERS(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, alloc()); /* nothing left to invalidate */
-    ANSWERS(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, cuStreamEndCapture(stream, &graph));
-    OK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
-    ANSWERS(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT, cuStreamSynchronize(NULL));
-}
-
-START_TEST(each_capture_that_a_call_invalidates_is_a_violation)
-{
-    char *report = report_of(break_rules);
-    char *text = stderr_of(break_rules);
-
-    ck_assert_int_eq(number_in(report, "capture"), 2);
-    ck_assert_ptr_nonnull(strstr(text, "simcuda: capture: cuMemAlloc_v2 invalidates the global "
-                                       "capture"));
-    free(report);
-    free(text);
-}
-END_TEST
-
 int main(void)
 {
     Suite *suite = suite_create("capture rules");
@@ -565,23 +287,11 @@ int main(void)
     int failed;
 
     tcase_set_timeout(tcase, 60);
-    tcase_add_loop_test(
-        tcase, each_unsafe_call_in_the_capturing_thread_invalidates_a_global_capture, 0, UNSAFE);
-    tcase_add_loop_test(tcase,
-                        each_unsafe_call_in_the_capturing_thread_invalidates_a_thread_local_capture,
-                        0, UNSAFE);
-    tcase_add_loop_test(tcase, unsafe_calls_are_allowed_beside_a_relaxed_capture, 0, UNSAFE);
-    tcase_add_loop_test(tcase, each_unsafe_call_in_another_thread_invalidates_a_global_capture, 0,
-                        UNSAFE);
     tcase_add_loop_test(tcase, a_context_with_a_capturing_stream_cannot_be_waited_for_in_any_mode,
                         CU_STREAM_CAPTURE_MODE_GLOBAL, CU_STREAM_CAPTURE_MODE_RELAXED + 1);
     tcase_add_loop_test(tcase, the_legacy_stream_cannot_be_used_while_a_blocking_stream_captures, 0,
                         IMPLICIT);
     tcase_add_loop_test(tcase, a_non_blocking_capture_leaves_the_legacy_stream_alone, 0, IMPLICIT);
-    tcase_add_test(tcase,
-                   another_threads_unsafe_calls_do_not_touch_a_thread_local_or_relaxed_capture);
-    tcase_add_test(tcase, a_thread_that_is_not_global_ignores_the_captures_of_others);
-    tcase_add_test(tcase, a_relaxed_thread_may_make_unsafe_calls_inside_its_own_capture);
     tcase_add_test(tcase, an_invalidated_capture_takes_no_more_work);
     tcase_add_test(tcase, a_capturing_stream_cannot_be_asked_or_waited_for);
     tcase_add_test(tcase, other_streams_can_be_asked_and_waited_for);
@@ -595,7 +305,6 @@ int main(void)
     tcase_add_test(tcase, a_capture_ends_on_its_origin);
     tcase_add_test(tcase, only_a_relaxed_capture_ends_in_another_thread);
     tcase_add_test(tcase, external_events_belong_in_a_capture);
-    tcase_add_test(tcase, each_capture_that_a_call_invalidates_is_a_violation);
     suite_add_tcase(suite, tcase);
     runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);
