@@ -8,49 +8,34 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where a field of sc_sums comes from. The two peaks are maxima, not sums. */
-#define SUMS(X)                                                                                    \
-    X(dur_ns, DUR)                                                                                 \
-    X(requests, REQUESTS)                                                                          \
-    X(hits, HITS)                                                                                  \
-    X(misses, MISSES)                                                                              \
-    X(bypassed, BYPASSED)                                                                          \
-    X(evicted, EVICTED)                                                                            \
-    X(expired, EXPIRED)                                                                            \
-    X(driver_allocs, DRIVER_ALLOCS)                                                                \
-    X(driver_frees, DRIVER_FREES)                                                                  \
-    X(malloc_frees, MALLOC_FREES)                                                                  \
-    X(driver_ns, DRIVER_NS)                                                                        \
-    X(wait_ns, WAIT_NS)                                                                            \
-    X(hit_ns, HIT_NS)                                                                              \
-    X(sampled, SAMPLED)
-
 static void raise_to(uint64_t *most, uint64_t value)
 {
     if (value > *most)
         *most = value;
 }
 
+#define READ_SUM(to, value)  ((to) += (value))
+#define READ_MOST(to, value) raise_to(&(to), value)
+#define SET_SUM(to, value)   ((to) = (value))
+#define SET_MOST(to, value)  raise_to(&(to), value)
+
 static void sums_add(sc_sums *sums, const sc_line *line)
 {
     sums->rows++;
-#define ADD(member, field) sums->member += sc_line_u64(line, SC_F_##field);
-    SUMS(ADD)
-#undef ADD
-    raise_to(&sums->live_peak, sc_line_u64(line, SC_F_LIVE_PEAK));
-    raise_to(&sums->held_peak, sc_line_u64(line, SC_F_HELD_PEAK));
+    sums->dur_ns += sc_line_u64(line, SC_F_DUR);
+#define READ(how, member, field) READ_##how(sums->member, sc_line_u64(line, SC_F_##field));
+    SC_SUMS(READ)
+#undef READ
 }
 
 /* The totals of `end` replace what was summed, but for what it does not tell. */
 static void sums_set(sc_sums *sums, const sc_line *line)
 {
-#define SET(member, field)                                                                         \
+#define SET(how, member, field)                                                                    \
     if (line->has[SC_F_##field])                                                                   \
-        sums->member = sc_line_u64(line, SC_F_##field);
-    SUMS(SET)
+        SET_##how(sums->member, sc_line_u64(line, SC_F_##field));
+    SC_SUMS(SET)
 #undef SET
-    raise_to(&sums->live_peak, sc_line_u64(line, SC_F_LIVE_PEAK));
-    raise_to(&sums->held_peak, sc_line_u64(line, SC_F_HELD_PEAK));
 }
 
 static void copy_word(char *out, const char *word)
@@ -219,17 +204,9 @@ static void on_shape(sc_device *device, const sc_line *line)
         return;
     }
     shape->bytes = sc_line_u64(line, SC_F_BYTES);
-    shape->requests = sc_line_u64(line, SC_F_REQUESTS);
-    shape->hits = sc_line_u64(line, SC_F_HITS);
-    shape->misses = sc_line_u64(line, SC_F_MISSES);
-    shape->evicted = sc_line_u64(line, SC_F_EVICTED);
-    shape->live = sc_line_u64(line, SC_F_LIVE);
-    shape->idle = sc_line_u64(line, SC_F_IDLE);
-    shape->high = sc_line_u64(line, SC_F_HIGH);
-    shape->bytes_high = sc_line_u64(line, SC_F_BYTES_HIGH);
-    shape->first_step = sc_line_u64(line, SC_F_FIRST_STEP);
-    shape->last_step = sc_line_u64(line, SC_F_LAST_STEP);
-    shape->miss_ns_avg = sc_line_u64(line, SC_F_MISS_NS_AVG);
+#define READ(member, field) shape->member = sc_line_u64(line, SC_F_##field);
+    SC_SHAPE_COUNTS(READ)
+#undef READ
     sc_history_keep_text(&shape->site, sc_line_text(line, SC_F_SITE));
     if (line->has[SC_F_LABEL])
         sc_hint_label(&shape->hint, sc_line_text(line, SC_F_LABEL),

@@ -25,14 +25,31 @@ enum {
     SC_WORD_BYTES = 24
 };
 
-/* Counters of some steps. Those of `end` are the same, of all. */
+/* Counters of some steps, each with the field it is read from and shown as. X(HOW, MEMBER, FIELD):
+ * SUM is added up over step rows, MOST is the largest. Those of `end` are the same, of all. */
+#define SC_SUMS(X)                                                                                 \
+    X(SUM, requests, REQUESTS)                                                                     \
+    X(SUM, hits, HITS)                                                                             \
+    X(SUM, misses, MISSES)                                                                         \
+    X(SUM, bypassed, BYPASSED)                                                                     \
+    X(SUM, evicted, EVICTED)                                                                       \
+    X(SUM, expired, EXPIRED)                                                                       \
+    X(MOST, live_peak, LIVE_PEAK)                                                                  \
+    X(MOST, held_peak, HELD_PEAK)                                                                  \
+    X(SUM, driver_allocs, DRIVER_ALLOCS)                                                           \
+    X(SUM, driver_frees, DRIVER_FREES)                                                             \
+    X(SUM, malloc_frees, MALLOC_FREES)                                                             \
+    X(SUM, driver_ns, DRIVER_NS)                                                                   \
+    X(SUM, wait_ns, WAIT_NS)                                                                       \
+    X(SUM, hit_ns, HIT_NS)                                                                         \
+    X(SUM, sampled, SAMPLED)
+
 typedef struct sc_sums {
-    uint64_t rows; /* step rows summed */
-    uint64_t dur_ns;
-    uint64_t requests, hits, misses, bypassed, evicted, expired;
-    uint64_t driver_allocs, driver_frees, malloc_frees;
-    uint64_t driver_ns, wait_ns, hit_ns, sampled;
-    uint64_t live_peak, held_peak;
+    uint64_t rows;   /* step rows summed */
+    uint64_t dur_ns; /* of them; `end` does not tell it */
+#define MEMBER(how, member, field) uint64_t member;
+    SC_SUMS(MEMBER)
+#undef MEMBER
 } sc_sums;
 
 typedef struct sc_change {
@@ -50,11 +67,25 @@ typedef struct sc_phase_sums {
     sc_sums sums;
 } sc_phase_sums;
 
+/* What the last row of a shape says, as above. X(MEMBER, FIELD) */
+#define SC_SHAPE_COUNTS(X)                                                                         \
+    X(requests, REQUESTS)                                                                          \
+    X(hits, HITS)                                                                                  \
+    X(misses, MISSES)                                                                              \
+    X(evicted, EVICTED)                                                                            \
+    X(live, LIVE)                                                                                  \
+    X(idle, IDLE)                                                                                  \
+    X(high, HIGH)                                                                                  \
+    X(bytes_high, BYTES_HIGH)                                                                      \
+    X(first_step, FIRST_STEP)                                                                      \
+    X(last_step, LAST_STEP)                                                                        \
+    X(miss_ns_avg, MISS_NS_AVG)
+
 typedef struct sc_shape {
     uint64_t id, bytes;
-    uint64_t requests, hits, misses, evicted;
-    uint64_t live, idle, high, bytes_high;
-    uint64_t first_step, last_step, miss_ns_avg;
+#define MEMBER(member, field) uint64_t member;
+    SC_SHAPE_COUNTS(MEMBER)
+#undef MEMBER
     char *site;
     sc_hint hint;
 } sc_shape;

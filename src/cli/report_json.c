@@ -18,21 +18,9 @@ void sc_report_json_close(void)
 
 static void sums(const sc_sums *sums)
 {
-    sc_emit_u64("requests", sums->requests);
-    sc_emit_u64("hits", sums->hits);
-    sc_emit_u64("misses", sums->misses);
-    sc_emit_u64("bypassed", sums->bypassed);
-    sc_emit_u64("evicted", sums->evicted);
-    sc_emit_u64("expired", sums->expired);
-    sc_emit_u64("live_peak", sums->live_peak);
-    sc_emit_u64("held_peak", sums->held_peak);
-    sc_emit_u64("driver_allocs", sums->driver_allocs);
-    sc_emit_u64("driver_frees", sums->driver_frees);
-    sc_emit_u64("malloc_frees", sums->malloc_frees);
-    sc_emit_u64("driver_ns", sums->driver_ns);
-    sc_emit_u64("wait_ns", sums->wait_ns);
-    sc_emit_u64("hit_ns", sums->hit_ns);
-    sc_emit_u64("sampled", sums->sampled);
+#define SHOW(how, member, field) sc_emit_u64(sc_field_name(SC_F_##field), sums->member);
+    SC_SUMS(SHOW)
+#undef SHOW
 }
 
 static void stretches(const sc_device *device)
@@ -118,17 +106,9 @@ static void shapes(const sc_device *device, unsigned top)
         sc_emit_u64("bytes", shape->bytes);
         sc_emit_text("site", shape->site);
         hint(&shape->hint);
-        sc_emit_u64("requests", shape->requests);
-        sc_emit_u64("hits", shape->hits);
-        sc_emit_u64("misses", shape->misses);
-        sc_emit_u64("evicted", shape->evicted);
-        sc_emit_u64("live", shape->live);
-        sc_emit_u64("idle", shape->idle);
-        sc_emit_u64("high", shape->high);
-        sc_emit_u64("bytes_high", shape->bytes_high);
-        sc_emit_u64("first_step", shape->first_step);
-        sc_emit_u64("last_step", shape->last_step);
-        sc_emit_u64("miss_ns_avg", shape->miss_ns_avg);
+#define SHOW(member, field) sc_emit_u64(sc_field_name(SC_F_##field), shape->member);
+        SC_SHAPE_COUNTS(SHOW)
+#undef SHOW
         sc_emit_end('}');
     }
     sc_emit_end(']');
