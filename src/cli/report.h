@@ -38,6 +38,8 @@ const char *sc_report_reason_meaning(const char *word);
 void sc_report_label(const sc_report *report, unsigned lane, char out[64]);
 /* The phases of every lane, and what brought each change about; lanes that agree are told once. */
 void sc_report_story(const sc_report *report);
+/* The totals: of one lane with what they mean, of several the first, the least and the most. */
+void sc_report_figures(const sc_report *report);
 void sc_report_text(const sc_report *report);
 /* The records and fields of a log, as docs/log.md has them. */
 void sc_report_fields(void);
