@@ -347,6 +347,37 @@ static void warn_value(const sc_options *options, int index, const char *value,
     warn(self, sc_text_terminate(&text));
 }
 
+enum { SUSPECT_BYTES = 4096 };
+
+/* "99" where a size is meant is more often 99 MiB forgotten than 99 bytes. */
+static bool is_suspect(int index, const char *value)
+{
+    sc_option_kind kind = sc_option_rows[index].kind;
+    uint64_t number;
+
+    return (kind == SC_KIND_SIZE || kind == SC_KIND_SHARE) && sc_parse_u64(value, &number) &&
+           number > 0 && number < SUSPECT_BYTES;
+}
+
+static void warn_suspect(int index, const char *value, sc_options_warn warn, void *self)
+{
+    char sentence[512];
+    sc_text text = sc_text_over(sentence, sizeof sentence);
+
+    sc_text_string(&text, sc_option_rows[index].name);
+    sc_text_string(&text, " is ");
+    sc_text_string(&text, value);
+    sc_text_string(&text, " without a unit and is taken as bytes; mebibytes are written ");
+    sc_text_string(&text, value);
+    sc_text_string(&text, sc_option_rows[index].kind == SC_KIND_SHARE ? "MiB, per cent " : "MiB");
+    if (sc_option_rows[index].kind == SC_KIND_SHARE) {
+        sc_text_string(&text, value);
+        sc_text_char(&text, '%');
+    }
+    sc_text_char(&text, '.');
+    warn(self, sc_text_terminate(&text));
+}
+
 static void warn_name(const char *name, size_t length, sc_options_warn warn, void *self)
 {
     char sentence[512], start[64];
@@ -405,6 +436,8 @@ void sc_options_read(sc_options *options, bool is_set[SC_OPTION_COUNT], char *co
         seen[i] = true;
         used[i] = parse_value(options, i, equals + 1);
         refused[i] = used[i] ? NULL : equals + 1;
+        if (used[i] && warn && is_suspect(i, equals + 1))
+            warn_suspect(i, equals + 1, warn, self);
     }
     if (!used[SC_OPTION_rearm])
         options->rearm = 2 * options->warmup;

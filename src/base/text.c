@@ -230,9 +230,21 @@ bool sc_text_same(const char *a, const char *b)
     return false;
 }
 
+/* K, KB and KiB are the same: nobody who types a size means powers of ten. */
+static bool parse_unit(const char *string, unsigned *unit)
+{
+    static const char letters[] = "bkmgt";
+    const char *found = *string ? strchr(letters, lower(*string)) : NULL;
+
+    if (!found)
+        return false;
+    *unit = (unsigned)(found - letters);
+    string++;
+    return !*string || (*unit > 0 && (sc_text_same(string, "B") || sc_text_same(string, "iB")));
+}
+
 bool sc_parse_size(const char *string, uint64_t *out)
 {
-    static const char units[][4] = {"B", "KiB", "MiB", "GiB", "TiB"};
     uint64_t whole, part = 0, scale = 1;
     unsigned unit = 0;
 
@@ -248,12 +260,8 @@ bool sc_parse_size(const char *string, uint64_t *out)
     }
     if (*string == ' ')
         string++; /* so that what the report prints can be pasted */
-    if (*string) {
-        while (unit < 5 && !sc_text_same(string, units[unit]))
-            unit++;
-        if (unit == 5)
-            return false;
-    }
+    if (*string && !parse_unit(string, &unit))
+        return false;
     if (part && unit == 0)
         return false;
     if (whole > UINT64_MAX >> (10 * unit))

@@ -35,7 +35,7 @@ const char *sc_text_terminate(sc_text *text);
 /* Parsers for what people type; all return false and leave *out alone when `string` (whole) is not
  * one. */
 bool sc_parse_u64(const char *string, uint64_t *out);
-bool sc_parse_size(const char *string, uint64_t *out); /* 12, 12B, 1.5GiB, 64KiB; 1024s */
+bool sc_parse_size(const char *string, uint64_t *out); /* 12, 12B, 64KiB, 64k, 1.5GB; 1024s */
 
 /* The length of as much of `utf8` as fits into `most` bytes, no character cut in two. */
 size_t sc_text_fitting(const char *utf8, size_t length, size_t most);

@@ -137,7 +137,7 @@ class Shapes(Case):
         path.write_text(example)
         environment = clean_environment(SHAPECACHE_SHAPES=str(path))
         self.assertEqual(call("env", environment=environment).stderr, "")
-        path.write_text(example + "shape 48MB\n")
+        path.write_text(example + "shape 48MP\n")
         self.assertIn(f"{path}, line {example.count(chr(10)) + 1}: expected a size", call("env", environment=environment).stderr)
         environment = clean_environment(SHAPECACHE_SHAPES="x/%q")
         self.assertIn("placeholder", call("env", environment=environment).stderr)

@@ -112,13 +112,29 @@ START_TEST(a_bad_value_keeps_the_default_and_says_value_expectation_and_use)
     ck_assert_uint_eq(options.warmup, 3);
     ck_assert(!is_set[SC_OPTION_warmup]);
     read_settings("SHAPECACHE=maybe", NULL, NULL);
-    ck_assert_str_eq(said, "SHAPECACHE is \"maybe\", which is not on, off or observe; the default "
-                           "is used: on.");
+    ck_assert_str_eq(said,
+                     "SHAPECACHE is \"maybe\", which is not on, off, observe or all; the default "
+                     "is used: on.");
     read_settings("SHAPECACHE_LIMIT=90", "SHAPECACHE_LIMIT=101%", NULL);
     ck_assert_uint_eq(options.limit.value, 90); /* bytes: the first of two counts */
     read_settings("SHAPECACHE_LIMIT=101%", NULL, NULL);
     ck_assert_str_eq(said, "SHAPECACHE_LIMIT is \"101%\", which is not a size such as 20GiB or a "
                            "percentage from 0% to 100%; the default is used: 90%.");
+}
+END_TEST
+
+START_TEST(a_small_size_without_a_unit_is_taken_as_bytes_and_said)
+{
+    read_settings("SHAPECACHE_LIMIT=99", "SHAPECACHE_SMALL=64", NULL);
+    ck_assert_uint_eq(options.limit.value, 99);
+    ck_assert_uint_eq(options.small, 64);
+    ck_assert_str_eq(said,
+                     "SHAPECACHE_LIMIT is 99 without a unit and is taken as bytes; mebibytes are "
+                     "written 99MiB, per cent 99%."
+                     "SHAPECACHE_SMALL is 64 without a unit and is taken as bytes; mebibytes are "
+                     "written 64MiB.");
+    read_settings("SHAPECACHE_LIMIT=99B", "SHAPECACHE_SMALL=0", "SHAPECACHE_RESERVE=4096");
+    ck_assert_int_eq(said_count, 0);
 }
 END_TEST
 
@@ -287,6 +303,7 @@ END_TEST
 SC_SUITE("options", an_empty_environment_gives_the_defaults_of_the_table,
          every_printed_value_reads_back_as_itself, each_kind_takes_the_words_people_type,
          a_bad_value_keeps_the_default_and_says_value_expectation_and_use,
+         a_small_size_without_a_unit_is_taken_as_bytes_and_said,
          values_outside_their_range_are_refused, seconds_come_with_or_without_their_unit,
          a_word_may_come_with_a_number, a_choice_may_be_a_number_alone,
          a_gate_per_site_makes_the_site_part_of_the_key,

@@ -122,8 +122,8 @@ START_TEST(what_is_not_understood_is_named_with_its_line_and_what_was_expected)
 #define AFTER_TITLE(line, complaint) {"shapecache shapes 1\n" line "\nshape 1\n", complaint}
         AFTER_TITLE("shapes 48MiB", ", line 2: expected shape, world, rank, memory, key or build, "
                                     "found \"shapes\""),
-        AFTER_TITLE("shape 48MB", ", line 2: expected a size such as 48MiB or 1908352, found "
-                                  "\"48MB\""),
+        AFTER_TITLE("shape 48MP", ", line 2: expected a size such as 48MiB or 1908352, found "
+                                  "\"48MP\""),
         AFTER_TITLE("shape", ", line 2: expected a size such as 48MiB or 1908352, found the end of "
                              "the line"),
         AFTER_TITLE("shape 0", ", line 2: expected a size such as 48MiB or 1908352, found \"0\""),

@@ -144,13 +144,18 @@ START_TEST(sizes_are_parsed_exactly_or_refused)
                 {"12B", 12},
                 {"64KiB", 65536},
                 {"64 kib", 65536},
+                {"64K", 65536},
+                {"10m", UINT64_C(10) << 20},
+                {"512mb", UINT64_C(512) << 20},
+                {"2G", UINT64_C(2) << 30},
+                {"1TB", UINT64_C(1) << 40},
                 {"1.5GiB", UINT64_C(3) << 29},
                 {"0.000001GiB", 1073},
                 {"16777215TiB", UINT64_C(16777215) << 40},
                 {"18446744073709551615", UINT64_MAX}};
     static const char *const bad[] = {
-        "",    "GiB", "1.",    "1.5", ".5GiB",  "1.5B",         "-1KiB",         "16777216TiB",
-        "1KB", "1K",  "1KiBs", "5%",  "1  KiB", "1.0000001GiB", "17179869184GiB"};
+        "",    "GiB",  "1.",    "1.5", ".5GiB", "1.5B",   "-1KiB",        "16777216TiB",   "1Bi",
+        "1Ki", "1KBs", "1KiBs", "1P",  "5%",    "1  KiB", "1.0000001GiB", "17179869184GiB"};
     uint64_t value = 7;
 
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
