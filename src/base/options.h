@@ -51,7 +51,7 @@ typedef uint64_t sc_kind_SECONDS;
 typedef uint64_t sc_kind_PERCENT;
 typedef char sc_kind_TEXT[SC_OPTION_TEXT_BYTES];
 
-enum { SC_MODE_ON, SC_MODE_OFF, SC_MODE_OBSERVE };
+enum { SC_MODE_ON, SC_MODE_OFF, SC_MODE_OBSERVE, SC_MODE_ALL };
 enum { SC_STEP_AUTO, SC_STEP_API, SC_STEP_REQUESTS };
 enum { SC_KEY_BYTES, SC_KEY_SITE };
 enum { SC_SCOPE_DEVICE, SC_SCOPE_SITE };

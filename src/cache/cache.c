@@ -149,7 +149,8 @@ static sc_step_end find_end(sc_cache *cache, uint64_t bytes)
     case SC_STEPS_INFERRED:
         return sc_step_request(&cache->inference, cache->live_bytes, bytes);
     case SC_STEPS_COUNTED:
-        return cache->tally.requests == cache->rules.step_requests ? SC_STEP_END_REQUESTS
+        /* or more: the engine counts requests that it passes by */
+        return cache->tally.requests >= cache->rules.step_requests ? SC_STEP_END_REQUESTS
                                                                    : SC_STEP_END_NONE;
     default:
         return SC_STEP_END_NONE;

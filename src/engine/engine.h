@@ -41,6 +41,10 @@ typedef struct sc_engine_host {
     bool (*site_text)(const void *address, char *out, size_t bytes);
     /* Return addresses from here outwards. How many; 0: nobody can tell. Called without locks. */
     size_t (*stack)(const void **frames, size_t most);
+    /* Where an interpreter in this process stands in this thread's script: "file:line", with its
+     * callers "outermost > ... > innermost", at most `depth` places; false: nowhere. Without `out`:
+     * whether there is an interpreter at all. Takes no lock of the interpreter's. NULL: cannot. */
+    bool (*script)(char *out, size_t bytes, unsigned depth);
 } sc_engine_host;
 
 /* When the library is loaded, before the program can close or open anything. */

@@ -63,6 +63,24 @@ static bool has_tool(char *const *environment)
     return false;
 }
 
+/* PyTorch keeps what it asks for, unless it is told not to: then each tensor is a request. */
+static bool has_caching_off(char *const *environment)
+{
+    static const char name[] = "PYTORCH_NO_CUDA_MEMORY_CACHING=";
+
+    for (; *environment; environment++)
+        if (strncmp(*environment, name, sizeof name - 1) == 0)
+            return true;
+    return false;
+}
+
+static bool is_scripted(void)
+{
+    const sc_engine_host *host = atomic_load(&sc_process_self.host);
+
+    return host->script && host->script(NULL, 0, 0);
+}
+
 /* What options have to complain about waits here until there is a log. */
 typedef struct complaints {
     sc_text text;
@@ -105,6 +123,8 @@ static sc_stage start(void)
         return SC_STAGE_OFF;
     sc_identity_read(&process->identity, process->options.run_id, environment);
     process->t0 = sc_clock_ns();
+    process->passes_hoarders = process->options.mode == SC_MODE_ON && !has_caching_off(environment);
+    process->is_scripted = is_scripted();
     if (!is_privileged())
         sc_logbook_open();
     sc_run_record();

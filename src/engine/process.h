@@ -38,6 +38,9 @@ typedef struct sc_process {
     sc_identity identity;
     uint64_t t0; /* monotonic ns */
 
+    bool passes_hoarders; /* what a caching allocator asks for is none of the cache's business */
+    bool is_scripted;     /* there is an interpreter, which can tell where its script stands */
+
     atomic_uint captures;   /* open in the whole process: above 0 everything passes */
     atomic_bool is_passing; /* a door goes round us: observe, and give back what is idle */
     atomic_bool is_peered;  /* peer access is on: a parked free waits for every context */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/serve.h"
 #include "base/clock.h"
+#include "base/text.h"
 #include "engine/logbook.h"
 #include "engine/process.h"
 #include "engine/release.h"
@@ -23,10 +24,31 @@ static unsigned depth(void)
     return (unsigned)sc_process_self.options.stacks.number;
 }
 
-/* Callers are names, not part of the key: a served request need not know them. */
-static bool is_named_by_stack(void)
+/* Callers, and places in a script, are names, not part of the key: a served request need not know
+ * them. */
+static bool is_named_late(void)
 {
-    return depth() > 1 && sc_process_self.options.key != SC_KEY_SITE;
+    const sc_options *options = &sc_process_self.options;
+
+    return options->key != SC_KEY_SITE && options->stacks.choice != SC_STACKS_OFF &&
+           (depth() > 1 || sc_process_self.is_scripted);
+}
+
+/* The place that asked as people know it: in the script, where there is one. Without locks. */
+static uint32_t late_name(const void *caller)
+{
+    char text[SC_SITE_TEXT_BYTES];
+
+    if (sc_process_self.is_scripted &&
+        atomic_load(&sc_process_self.host)->script(text, sizeof text, depth() > 1 ? depth() : 1))
+        return sc_site_named(text);
+    return depth() > 1 ? sc_site_of_stack(caller, depth()) : sc_site_number(caller);
+}
+
+/* Not per batch: a framework's allocator asks for what it will keep. */
+static bool is_hoarding(const void *caller)
+{
+    return sc_process_self.passes_hoarders && sc_site_is_hoarder(sc_site_number(caller));
 }
 
 static uint32_t site_of(const void *caller)
@@ -87,8 +109,8 @@ static int retry_after_trim(asking *request, int result)
     request->is_retried = give_all_back(device, request->returned);
     if (request->is_retried)
         result = ask_driver(request);
-    if (is_named_by_stack())
-        request->asked.site = sc_site_of_stack(request->caller, depth());
+    if (is_named_late())
+        request->asked.site = late_name(request->caller);
     sc_lock(&device->lock);
     sc_journal_oom(&device->journal, request->asked.bytes, request->asked.site, request->is_retried,
                    result);
@@ -172,6 +194,38 @@ static void record_hit(const asking *hit, uint64_t began)
     }
 }
 
+static void say_passing(const char *site)
+{
+    static atomic_bool is_said;
+    char bytes[SC_SITE_TEXT_BYTES + 256];
+    sc_text text = sc_text_over(bytes, sizeof bytes);
+
+    if (atomic_exchange(&is_said, true))
+        return;
+    sc_text_string(&text, "PyTorch's allocator keeps a cache of its own: what it asks for (");
+    sc_text_string(&text, site);
+    sc_text_string(&text, ") passes through. shapecache run --torch caches its tensors instead, "
+                          "SHAPECACHE=all its segments");
+    sc_logbook_warn(sc_text_terminate(&text));
+}
+
+/* Past the cache: counted and logged, but no shape, no part of a step and not held by us, so that
+ * what its owner gives back is free for every other process. */
+static int pass(asking *request, sc_address *address)
+{
+    sc_device *device = request->device;
+    sc_tally *tally = sc_cache_tally(device->cache);
+
+    if (!sc_process_is_capturing())
+        say_passing(sc_site_text(sc_site_number(request->caller)));
+    sc_lock(&device->lock);
+    tally->requests++;
+    tally->bypassed++;
+    request->returned = device->returned;
+    sc_unlock(&device->lock);
+    return allocate(request, address, false);
+}
+
 int sc_serve_alloc(sc_address *address, size_t bytes, const void *caller)
 {
     uint64_t began = sc_thread_self.hits % SAMPLE == 0 ? sc_clock_ns() : 0;
@@ -185,10 +239,12 @@ int sc_serve_alloc(sc_address *address, size_t bytes, const void *caller)
     one.caller = caller;
     one.asked.site = site_of(caller);
     one.device = device;
+    if (is_hoarding(caller))
+        return pass(&one, address);
     sc_lock(&device->lock);
-    if (is_named_by_stack() && !sc_cache_knows(device->cache, &one.asked)) {
+    if (is_named_late() && !sc_cache_knows(device->cache, &one.asked)) {
         sc_unlock(&device->lock);
-        one.asked.site = sc_site_of_stack(caller, depth());
+        one.asked.site = late_name(caller);
         sc_lock(&device->lock);
     }
     sc_answer answer = sc_cache_request(device->cache, one.asked, &one.buffer);

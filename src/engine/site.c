@@ -8,12 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SLOTS = 1 << 14, PROBES = 64, TEXT_BYTES = 512, FRAMES = 64 };
+enum { SLOTS = 1 << 14, PROBES = 64, FRAMES = 64 };
 
 typedef struct site {
     atomic_uintptr_t caller; /* 0: free */
     _Atomic(const char *) text;
     atomic_bool is_mentioned;
+    atomic_bool is_hoarder; /* set before the text is */
 } site;
 
 static site sites[SLOTS];
@@ -50,10 +51,17 @@ static bool has_text(const site *slot)
     return atomic_load_explicit(&slot->text, memory_order_acquire) != NULL;
 }
 
+static bool is_hoarder(const char *text)
+{
+    static const char stem[] = "libc10_cuda";
+
+    return strncmp(text, stem, sizeof stem - 1) == 0;
+}
+
 uint32_t sc_site_number(const void *caller)
 {
     site *slot = caller ? find_slot((uintptr_t)caller) : NULL;
-    char text[TEXT_BYTES];
+    char text[SC_SITE_TEXT_BYTES];
 
     if (!slot)
         return 0;
@@ -61,9 +69,31 @@ uint32_t sc_site_number(const void *caller)
         const sc_engine_host *host = atomic_load(&sc_process_self.host);
         bool is_known = host->site_text && host->site_text(caller, text, sizeof text);
 
+        if (is_known && is_hoarder(text))
+            atomic_store(&slot->is_hoarder, true);
         set_text(slot, is_known ? text : NULL);
     }
     return (uint32_t)(slot - sites) + 1;
+}
+
+uint32_t sc_site_named(const char *text)
+{
+    uint64_t hash = 0;
+
+    for (const char *at = text; *at; at++)
+        hash = sc_hash(hash ^ (unsigned char)*at);
+    site *slot = find_slot((uintptr_t)(hash | UINT64_C(1) << 63));
+
+    if (!slot)
+        return 0;
+    if (!has_text(slot))
+        set_text(slot, text);
+    return (uint32_t)(slot - sites) + 1;
+}
+
+bool sc_site_is_hoarder(uint32_t number)
+{
+    return number && atomic_load_explicit(&sites[number - 1].is_hoarder, memory_order_relaxed);
 }
 
 const char *sc_site_text(uint32_t number)
@@ -125,7 +155,7 @@ static void warn_of_missing(void)
 
 static void set_chain_text(site *slot, const void *const *chain, unsigned count)
 {
-    char bytes[TEXT_BYTES];
+    char bytes[SC_SITE_TEXT_BYTES];
     sc_text text = sc_text_over(bytes, sizeof bytes);
 
     for (unsigned i = count; i-- > 0;) {

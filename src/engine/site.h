@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { SC_SITE_DEPTH_MOST = 16 };
+enum { SC_SITE_DEPTH_MOST = 16, SC_SITE_TEXT_BYTES = 512 };
 
 /* 0: unknown. At the first sight of an address this may allocate; call it without locks. */
 uint32_t sc_site_number(const void *caller);
@@ -21,6 +21,13 @@ uint32_t sc_site_number(const void *caller);
  * number for each such chain. Unwinds the stack, so it is for requests of which little is known.
  * Where that is not possible, the number of the caller alone; said once. Without locks. */
 uint32_t sc_site_of_stack(const void *caller, unsigned depth);
+
+/* The number of a place that is known by its text alone; 0: no room. Without locks. */
+uint32_t sc_site_named(const char *text);
+
+/* The place lies in the allocator of a framework that keeps what it is given: segments, asked for
+ * once and never per batch. By the object's name: PyTorch's libc10_cuda. */
+bool sc_site_is_hoarder(uint32_t number);
 
 /* "object+0xoffset", of a chain "outermost > ... > innermost"; or NULL. */
 const char *sc_site_text(uint32_t number);

@@ -17,7 +17,9 @@ static unsigned unwound;
 
 static bool site_text(const void *address, char *out, size_t bytes)
 {
-    const char *object = (uintptr_t)address < ROOM_CUDA ? "train" : "libcudart.so.13";
+    const char *object = (uintptr_t)address < ROOM_CUDA      ? "train"
+                         : (uintptr_t)address < ROOM_HOARDER ? "libcudart.so.13"
+                                                             : "libc10_cuda.so";
 
     return (size_t)snprintf(out, bytes, "%s+0x%lx", object, (unsigned long)(uintptr_t)address) <
            bytes;
@@ -33,7 +35,32 @@ static size_t stack(const void **frames, size_t most)
     return count;
 }
 
-static const sc_engine_host host = {.driver = &fake_driver, .site_text = site_text, .stack = stack};
+static const char *script_text;
+static bool is_scripted;
+static unsigned looked;
+
+static bool script(char *out, size_t bytes, unsigned depth)
+{
+    (void)depth;
+    if (!out)
+        return is_scripted;
+    looked++;
+    return script_text && (size_t)snprintf(out, bytes, "%s", script_text) < bytes;
+}
+
+static const sc_engine_host host = {
+    .driver = &fake_driver, .site_text = site_text, .stack = stack, .script = script};
+
+void room_script(const char *text)
+{
+    is_scripted = true;
+    script_text = text;
+}
+
+unsigned room_looked(void)
+{
+    return looked;
+}
 
 void room_stack(const void *const *frames, size_t count)
 {

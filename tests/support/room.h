@@ -14,6 +14,8 @@
 #define KIB       (UINT64_C(1) << 10)
 #define MIB       (UINT64_C(1) << 20)
 #define ROOM_CUDA UINT64_C(0xc0da0000)
+/* Addresses from here on are of PyTorch's allocator. */
+#define ROOM_HOARDER UINT64_C(0xc10c0000)
 
 void room_open(uint64_t memory);
 void room_enter(void); /* the same, with 1 GiB */
@@ -33,6 +35,11 @@ void room_fix(const uint64_t *sizes, unsigned count);
  * must stay. Addresses from ROOM_CUDA on are of libcudart. */
 void room_stack(const void *const *frames, size_t count);
 unsigned room_unwound(void); /* how often it was asked for */
+
+/* An interpreter, from before the first allocation on, and where its script stands; NULL: this
+ * thread runs none. It must stay. */
+void room_script(const char *text);
+unsigned room_looked(void); /* how often it was asked for */
 
 lines room_log(void);
 char *room_stderr(void); /* free() it */
