@@ -227,6 +227,12 @@ static bool *choose(const sc_history *history, const list *all)
     return is_chosen;
 }
 
+/* An odd last batch, an evaluation: declared, it would be a shape that never comes. */
+static bool is_of_one_step(const sc_shape *shape)
+{
+    return shape->first_step == shape->last_step;
+}
+
 static void write_shape(FILE *out, const sc_shape *shape)
 {
     char bytes[TEXT_BYTES], size[16];
@@ -246,18 +252,25 @@ static void write_shape(FILE *out, const sc_shape *shape)
         sc_text_string(&text, " site ");
         sc_set_word(&text, shape->site);
     }
-    fprintf(out, "%s  # %s, %llu at once, %llu request%s\n", sc_text_terminate(&text),
+    fprintf(out, "%s  # %s, %llu at once, %llu request%s", sc_text_terminate(&text),
             sc_emit_size(size, shape->bytes), (unsigned long long)shape->high,
             (unsigned long long)shape->requests, shape->requests == 1 ? "" : "s");
+    if (is_of_one_step(shape))
+        fprintf(out, ", in step %llu alone", (unsigned long long)shape->first_step);
+    fputc('\n', out);
 }
 
-/* How many were written. */
-static size_t write_set(FILE *out, const sc_history *history, const list *all)
+/* How many shapes were written, and how many of them came in one step alone. */
+typedef struct written {
+    size_t all, of_one_step;
+} written;
+
+static written write_set(FILE *out, const sc_history *history, const list *all)
 {
     char bytes[TEXT_BYTES];
     sc_text text = sc_text_over(bytes, sizeof bytes);
     bool *is_chosen = choose(history, all);
-    size_t written = 0;
+    written count = {0, 0};
 
     fprintf(out,
             "shapecache shapes %d\n"
@@ -273,18 +286,21 @@ static size_t write_set(FILE *out, const sc_history *history, const list *all)
         fprintf(out, "memory %llu\n", (unsigned long long)memory_of(history));
     fprintf(out, "key %s\n\n", is_by_site(history) ? "bytes+site" : "bytes");
     for (size_t i = 0; i < all->shown; i++) {
-        if (is_chosen[i])
-            write_shape(out, all->at[i].shape);
-        written += is_chosen[i];
+        if (!is_chosen[i])
+            continue;
+        write_shape(out, all->at[i].shape);
+        count.all++;
+        count.of_one_step += is_of_one_step(all->at[i].shape);
     }
     free(is_chosen);
-    return written;
+    return count;
 }
 
 /* A file that is there is replaced whole, or stays as it is. */
 static int save(const sc_history *history, const list *all, const char *path)
 {
-    size_t room = strlen(path) + 32, written = 0;
+    size_t room = strlen(path) + 32;
+    written count = {0, 0};
     char *aside = sc_need(room);
     uint64_t seen = 0;
     FILE *out;
@@ -294,7 +310,7 @@ static int save(const sc_history *history, const list *all, const char *path)
     out = fopen(aside, "wxe");
     is_good = out != NULL;
     if (out) {
-        written = write_set(out, history, all);
+        count = write_set(out, history, all);
         is_good = !ferror(out);
         is_good = fclose(out) == 0 && is_good;
         is_good = is_good && rename(aside, path) == 0;
@@ -309,7 +325,11 @@ static int save(const sc_history *history, const list *all, const char *path)
     free(aside);
     for (unsigned i = 0; i < history->device_count; i++)
         seen += history->devices[i]->shapes_seen;
-    sc_say("saved %llu shapes to %s", (unsigned long long)written, path);
+    sc_say("saved %llu shapes to %s", (unsigned long long)count.all, path);
+    if (count.of_one_step)
+        sc_say("%llu of them came in one step alone, as the file says: take out those that will "
+               "not come again",
+               (unsigned long long)count.of_one_step);
     if (seen > all->count)
         sc_say("the run had %llu shapes, and its log names %llu", (unsigned long long)seen,
                (unsigned long long)all->count);

@@ -82,6 +82,20 @@ class Shapes(Case):
         self.assertEqual(text.count("\nshape 16777216 "), 1)
         self.assertNotIn("\nmemory ", text)  # of the second device it is not told
 
+    def test_shapes_of_one_step_alone_are_saved_and_said(self):
+        records = [dict(record) for record in LATE]
+        rows = [record for record in records if record["ev"] == "shape"]
+        for row in rows:
+            row |= {"first_step": 0, "last_step": 9}
+        self.assertNotIn("alone", "".join(self.saved(log=self.log(records))))
+        for row in rows:
+            if row["id"] == 1:
+                row |= {"first_step": 7, "last_step": 7}
+        text, said = self.saved(log=self.log(records))
+        self.assertRegex(text, r"(?m)^shape 16777216 .*, in step 7 alone$")
+        self.assertEqual(text.count("alone"), 1)
+        self.assertIn("1 of them came in one step alone", said)
+
     def test_a_log_that_does_not_name_all_shapes_says_so(self):
         records = [dict(record) for record in LATE]
         next(record for record in records if record["ev"] == "end")["shapes"] = 9
