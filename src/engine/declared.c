@@ -11,7 +11,7 @@ enum { SENTENCE_BYTES = 1536, PATH_SHOWN = 512 };
 static sc_set set;
 static char path[SC_PATH_BYTES];
 
-/* A sentence about the file. */
+/* A sentence about the file, which it names with the setting that named it. */
 typedef struct sentence {
     sc_text text;
     char bytes[SENTENCE_BYTES];
@@ -22,6 +22,7 @@ static void start(sentence *one, const char *before, const char *after)
     one->text = sc_text_over(one->bytes, sizeof one->bytes);
     sc_text_string(&one->text, before);
     sc_text_bytes(&one->text, path, strnlen(path, PATH_SHOWN));
+    sc_text_string(&one->text, " (SHAPECACHE_SHAPES)");
     sc_text_string(&one->text, after);
 }
 
@@ -171,6 +172,7 @@ void sc_declared_load(void)
     }
     if (!sc_set_read(&set, path, error, sizeof error)) {
         one.text = sc_text_over(one.bytes, sizeof one.bytes);
+        sc_text_string(&one.text, "SHAPECACHE_SHAPES: ");
         sc_text_string(&one.text, error);
         sc_text_string(&one.text, "; nothing of it is loaded.");
         say(&one);

@@ -142,7 +142,8 @@ START_TEST(a_set_for_another_world_is_refused_with_both_values)
     (void)setenv("WORLD_SIZE", "4", 1);
     declare(TITLE "world 8\n" SHAPES);
     expect_phase(SHAPECACHE_PHASE_WARMUP);
-    expect_warning("\"Refusing to load set: it is for a world of 8, and this run has a world of 4; "
+    expect_warning("\"Refusing to load set (SHAPECACHE_SHAPES): it is for a world of 8, and this "
+                   "run has a world of 4; "
                    "shapes are learnt instead (SHAPECACHE_SHAPES_STRICT=0 loads what the two have "
                    "in common).\"\n");
 }
@@ -152,7 +153,8 @@ START_TEST(a_set_for_another_device_memory_is_refused_with_both_values)
 {
     declare(TITLE "memory 80GiB\n" SHAPES);
     expect_phase(SHAPECACHE_PHASE_WARMUP);
-    expect_warning("\"Refusing to load set: it is for device memory of 85899345920, and device 0 "
+    expect_warning("\"Refusing to load set (SHAPECACHE_SHAPES): it is for device memory of "
+                   "85899345920, and device 0 "
                    "has 1073741824; shapes are learnt instead (SHAPECACHE_SHAPES_STRICT=0 loads "
                    "what the two have in common).\"\n");
 }
@@ -163,7 +165,8 @@ START_TEST(a_set_for_another_key_is_refused_with_both_values)
     declare(TITLE "key bytes+site\nshape 3MiB site a+0x1\n");
     expect_phase(SHAPECACHE_PHASE_WARMUP);
     expect_warning(
-        "\"Refusing to load set: it is for the key bytes+site, and SHAPECACHE_KEY is "
+        "\"Refusing to load set (SHAPECACHE_SHAPES): it is for the key bytes+site, and "
+        "SHAPECACHE_KEY is "
         "bytes; shapes are learnt instead (SHAPECACHE_SHAPES_STRICT=0 loads what the two "
         "have in common).\"\n");
 }
@@ -182,7 +185,8 @@ START_TEST(a_refused_set_leaves_a_run_that_learns_as_ever)
     ck_assert_str_eq(reason, "\"set-fixed\"");
     char *said = room_stderr();
 
-    ck_assert_ptr_nonnull(strstr(said, "] warn: Refusing to load set: it is for a world of 8"));
+    ck_assert_ptr_nonnull(
+        strstr(said, "] warn: Refusing to load set (SHAPECACHE_SHAPES): it is for a world of 8"));
     free(said);
     lines_release(&log);
 }
@@ -192,17 +196,19 @@ START_TEST(a_set_of_another_rank_or_build_is_loaded_with_a_warning)
 {
     declare(TITLE "rank 5\nbuild 0.0.9\n" SHAPES);
     expect_phase(SHAPECACHE_PHASE_FIXED);
-    expect_warning("\"set is of rank 5, and this is rank 0; loaded all the same.\"\n"
-                   "\"set is of shapecache 0.0.9, and this is " SC_VERSION
-                   "; loaded all the same.\"\n");
+    expect_warning(
+        "\"set (SHAPECACHE_SHAPES) is of rank 5, and this is rank 0; loaded all the same.\"\n"
+        "\"set (SHAPECACHE_SHAPES) is of shapecache 0.0.9, and this is " SC_VERSION
+        "; loaded all the same.\"\n");
 }
 END_TEST
 
 START_TEST(a_malformed_file_loads_nothing_and_says_where)
 {
-    declare(TITLE SHAPES "shape 48MB\n");
+    declare(TITLE SHAPES "shape 48MP\n");
     expect_phase(SHAPECACHE_PHASE_WARMUP);
-    expect_warning("\"set, line 5: expected a size such as 48MiB or 1908352, found \\\"48MB\\\"; "
+    expect_warning("\"SHAPECACHE_SHAPES: set, line 5: expected a size such as 48MiB or 1908352, "
+                   "found \\\"48MP\\\"; "
                    "nothing of it is loaded.\"\n");
 }
 END_TEST
@@ -210,7 +216,8 @@ END_TEST
 START_TEST(a_file_that_is_not_there_is_said)
 {
     expect_phase(SHAPECACHE_PHASE_WARMUP);
-    expect_warning("\"set: No such file or directory; nothing of it is loaded.\"\n");
+    expect_warning(
+        "\"SHAPECACHE_SHAPES: set: No such file or directory; nothing of it is loaded.\"\n");
 }
 END_TEST
 
@@ -242,7 +249,7 @@ START_TEST(not_strict_a_set_for_another_world_is_loaded_whole)
     be_lenient();
     declare(TITLE "world 8\n" SHAPES);
     expect_phase(SHAPECACHE_PHASE_FIXED);
-    expect_warning("\"set is for a world of 8, and this run has a world of 1; "
+    expect_warning("\"set (SHAPECACHE_SHAPES) is for a world of 8, and this run has a world of 1; "
                    "SHAPECACHE_SHAPES_STRICT=0: loaded 3 of its 3 shapes, left none.\"\n");
 }
 END_TEST
@@ -252,7 +259,8 @@ START_TEST(not_strict_a_set_for_a_larger_device_leaves_what_is_too_large)
     be_lenient();
     declare(TITLE "memory 80GiB\nshape 2GiB\n" SHAPES);
     expect_phase(SHAPECACHE_PHASE_FIXED);
-    expect_warning("\"set is for device memory of 85899345920, and device 0 has 1073741824; "
+    expect_warning("\"set (SHAPECACHE_SHAPES) is for device memory of 85899345920, and device 0 "
+                   "has 1073741824; "
                    "SHAPECACHE_SHAPES_STRICT=0: loaded 3 of its 4 shapes, left 1 larger than the "
                    "device.\"\n");
 }
@@ -264,8 +272,9 @@ START_TEST(not_strict_a_set_with_sites_is_loaded_without_them)
     declare(TITLE "key bytes+site\nshape 3MiB site a+0x1\nshape 4MiB site b+0x2\n"
                   "shape 100KiB site c+0x3\n");
     expect_phase(SHAPECACHE_PHASE_FIXED);
-    expect_warning("\"set is for the key bytes+site, and SHAPECACHE_KEY is bytes; "
-                   "SHAPECACHE_SHAPES_STRICT=0: loaded 3 of its 3 shapes, left none.\"\n");
+    expect_warning(
+        "\"set (SHAPECACHE_SHAPES) is for the key bytes+site, and SHAPECACHE_KEY is bytes; "
+        "SHAPECACHE_SHAPES_STRICT=0: loaded 3 of its 3 shapes, left none.\"\n");
 }
 END_TEST
 
@@ -280,9 +289,10 @@ START_TEST(not_strict_shapes_without_a_site_are_left_where_it_is_part_of_the_key
     room_free(block);
     (void)room_alloc_from(3 * MIB, (const void *)0x11);
     ck_assert_int_eq(shapecache_phase(0), SHAPECACHE_PHASE_FALLBACK);
-    expect_warning("\"set is for the key bytes, and SHAPECACHE_KEY is bytes+site; "
-                   "SHAPECACHE_SHAPES_STRICT=0: loaded 1 of its 2 shapes, left 1 without a call "
-                   "site.\"\n");
+    expect_warning(
+        "\"set (SHAPECACHE_SHAPES) is for the key bytes, and SHAPECACHE_KEY is bytes+site; "
+        "SHAPECACHE_SHAPES_STRICT=0: loaded 1 of its 2 shapes, left 1 without a call "
+        "site.\"\n");
 }
 END_TEST
 
@@ -292,9 +302,10 @@ START_TEST(not_strict_a_set_of_which_nothing_is_left_is_none)
     (void)setenv("SHAPECACHE_KEY", "bytes+site", 1);
     declare(TITLE SHAPES);
     expect_phase(SHAPECACHE_PHASE_WARMUP);
-    expect_warning("\"set is for the key bytes, and SHAPECACHE_KEY is bytes+site; "
-                   "SHAPECACHE_SHAPES_STRICT=0: loaded 0 of its 3 shapes, left 3 without a call "
-                   "site.\"\n");
+    expect_warning(
+        "\"set (SHAPECACHE_SHAPES) is for the key bytes, and SHAPECACHE_KEY is bytes+site; "
+        "SHAPECACHE_SHAPES_STRICT=0: loaded 0 of its 3 shapes, left 3 without a call "
+        "site.\"\n");
 }
 END_TEST
 
