@@ -262,6 +262,12 @@ typedef struct sc_cache_totals {
 } sc_cache_totals;
 void sc_cache_read_totals(const sc_cache *cache, sc_cache_totals *totals);
 
+/* High-water marks since the last call (or the start); both restart at what is there now. */
+typedef struct sc_marks {
+    uint64_t live, held; /* mapped bytes */
+} sc_marks;
+sc_marks sc_cache_lap(sc_cache *cache);
+
 /* Walk the shapes: those changed since they were last walked with `only_changed`, or all. */
 void sc_cache_each_shape(sc_cache *cache, bool only_changed,
                          void (*visit)(void *self, const sc_shape_row *row), void *self);

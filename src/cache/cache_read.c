@@ -43,6 +43,14 @@ void sc_cache_read_totals(const sc_cache *cache, sc_cache_totals *totals)
     sc_state_add_tally(&totals->all, &cache->tally);
 }
 
+sc_marks sc_cache_lap(sc_cache *cache)
+{
+    const sc_marks lap = cache->lap;
+
+    cache->lap = sc_state_marks(cache);
+    return lap;
+}
+
 void sc_cache_each_shape(sc_cache *cache, bool only_changed,
                          void (*visit)(void *self, const sc_shape_row *row), void *self)
 {

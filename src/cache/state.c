@@ -11,8 +11,12 @@ void sc_state_note_peaks(sc_cache *cache, sc_shape *shape)
 {
     uint32_t live = shape->of[SC_STATE_LIVE] + shape->of[SC_STATE_PARKING];
 
-    raise_to(&cache->tally.live_peak, sc_mapped_total(cache->granted));
-    raise_to(&cache->tally.held_peak, sc_state_mapped(cache));
+    const sc_marks now = sc_state_marks(cache);
+
+    raise_to(&cache->tally.live_peak, now.live);
+    raise_to(&cache->tally.held_peak, now.held);
+    raise_to(&cache->lap.live, now.live);
+    raise_to(&cache->lap.held, now.held);
     shape->high = shape->high < live ? live : shape->high;
 }
 

@@ -36,6 +36,7 @@ struct sc_cache {
     uint64_t step;    /* boundaries so far */
     sc_headroom headroom;
     sc_tally tally, finished; /* of the running step; sum of those before */
+    sc_marks lap;
     uint64_t steps_in[SC_PHASE_COUNT];
     uint64_t fallbacks, ooms;
     sc_cache_observer observer;
@@ -79,6 +80,11 @@ static inline uint64_t sc_state_mapped(const sc_cache *cache)
     sc_mapped idle = sc_mapped_plus(cache->idle, cache->going);
 
     return sc_mapped_total(sc_mapped_plus(cache->granted, idle));
+}
+
+static inline sc_marks sc_state_marks(const sc_cache *cache)
+{
+    return (sc_marks){.live = sc_mapped_total(cache->granted), .held = sc_state_mapped(cache)};
 }
 
 /* The most mapped bytes that may be held with `live` live. */

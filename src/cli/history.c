@@ -237,6 +237,8 @@ static void on_mark(sc_history *history, const sc_line *line)
 {
     char text[1024];
 
+    if (sc_line_u64(line, SC_F_AUTOMATIC)) /* every run has one: no news */
+        return;
     if (history->mark_count == SC_NOTES_MOST / 2) {
         history->notes_left_out++;
         return;

@@ -63,6 +63,31 @@ EXPORT shapecache_status shapecache_mark(const char *name)
     return (shapecache_status)sc_engine_mark(text);
 }
 
+EXPORT shapecache_status shapecache_memory(int device, shapecache_memory_info *info)
+{
+    return info ? (shapecache_status)sc_engine_memory(device, info) : SHAPECACHE_EVALUE;
+}
+
+EXPORT shapecache_status shapecache_trim(int device)
+{
+    return (shapecache_status)sc_engine_trim(device);
+}
+
+EXPORT shapecache_status shapecache_scope_begin(const char *name, unsigned flags)
+{
+    const unsigned all =
+        SHAPECACHE_SCOPE_TRIM_BEFORE | SHAPECACHE_SCOPE_TRIM_AFTER | SHAPECACHE_SCOPE_LOG;
+
+    if (!name || !*name || flags & ~all)
+        return SHAPECACHE_EVALUE;
+    return (shapecache_status)sc_engine_scope_begin(name, flags);
+}
+
+EXPORT shapecache_status shapecache_scope_end(shapecache_scope_info *info)
+{
+    return (shapecache_status)sc_engine_scope_end(info);
+}
+
 EXPORT shapecache_status shapecache_step(int device)
 {
     return (shapecache_status)sc_engine_step(device);

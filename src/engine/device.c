@@ -57,6 +57,18 @@ sc_device *sc_device_of_context(sc_context context)
     return device;
 }
 
+sc_context sc_device_some_context(const sc_device *device)
+{
+    sc_context context = 0;
+
+    sc_lock(&table_lock);
+    for (unsigned i = 0; i < owner_count && !context; i++)
+        if (owners[i].device == device)
+            context = owners[i].context;
+    sc_unlock(&table_lock);
+    return context;
+}
+
 unsigned sc_device_contexts(sc_context *contexts, unsigned most)
 {
     unsigned count = 0;

@@ -16,15 +16,26 @@
 
 enum { SC_DEVICE_MOST = 64, SC_CONTEXT_MOST = 256 };
 
+/* What an open memory scope has seen of the device so far; see region.h. */
+typedef struct sc_watch {
+    const struct sc_region *owner;
+    int thread;            /* as the kernel numbers them */
+    sc_marks before, most; /* before.held: live and idle */
+} sc_watch;
+
+enum { SC_WATCH_MOST = 64 };
+
 typedef struct sc_device {
     int ordinal;
     sc_mutex lock;
     sc_cache *cache;
     sc_journal journal;
-    uint64_t asked;       /* when the driver was last asked for its free memory */
-    unsigned returning;   /* threads that are giving idle buffers back to the driver */
-    atomic_uint returned; /* how often one of them was done; written under the lock */
-    unsigned awaiting;    /* threads that wait for that to change */
+    uint64_t asked;                  /* when the driver was last asked for its free memory */
+    unsigned returning;              /* threads that are giving idle buffers back to the driver */
+    atomic_uint returned;            /* how often one of them was done; written under the lock */
+    unsigned awaiting;               /* threads that wait for that to change */
+    sc_watch watches[SC_WATCH_MOST]; /* the first `watch_count` are in use */
+    unsigned watch_count;
 } sc_device;
 
 /* The record of the current context's device, made where there is none yet; that context in
@@ -36,6 +47,7 @@ sc_device *sc_device_current_known(sc_context *context);
 
 sc_device *sc_device_by_ordinal(int ordinal); /* NULL: has not allocated */
 sc_device *sc_device_of_context(sc_context context);
+sc_context sc_device_some_context(const sc_device *device); /* 0: all have ended */
 
 /* Every device, in order: for (d = sc_device_next(NULL); d; d = sc_device_next(d)) */
 sc_device *sc_device_next(const sc_device *device);

@@ -2,7 +2,9 @@
 #include "engine/engine.h"
 #include "engine/device.h"
 #include "engine/logbook.h"
+#include "engine/memory.h"
 #include "engine/process.h"
+#include "engine/region.h"
 #include "engine/release.h"
 #include "engine/serve.h"
 #include "engine/summary.h"
@@ -384,6 +386,69 @@ int sc_engine_mark(const char *name)
     }
     leave(saved_errno);
     return SHAPECACHE_OK;
+}
+
+int sc_engine_trim(int ordinal)
+{
+    sc_device *device;
+    int saved_errno;
+
+    if (!enter(&saved_errno))
+        return SHAPECACHE_EOFF;
+    int status = find_device(ordinal, &device);
+
+    if (status == SHAPECACHE_OK && sc_process_is_capturing())
+        status = SHAPECACHE_ECAPTURE;
+    if (status == SHAPECACHE_OK)
+        (void)sc_memory_trim(device);
+    leave(saved_errno);
+    return status;
+}
+
+int sc_engine_memory(int ordinal, shapecache_memory_info *info)
+{
+    sc_device *device;
+    int saved_errno;
+
+    if (!enter(&saved_errno))
+        return SHAPECACHE_EOFF;
+    int status = find_device(ordinal, &device);
+
+    if (status == SHAPECACHE_OK)
+        sc_memory_read(device, info);
+    leave(saved_errno);
+    return status;
+}
+
+/* Memory scopes are balanced whether the cache is on or not, so that a program need not ask. */
+int sc_engine_scope_begin(const char *name, unsigned flags)
+{
+    int saved_errno = errno;
+
+    if (sc_thread_self.is_inside)
+        return SHAPECACHE_EOFF;
+    bool is_on = enter(&saved_errno);
+    int status = sc_region_begin(name, flags, is_on);
+
+    if (is_on)
+        leave(saved_errno);
+    errno = saved_errno;
+    return status;
+}
+
+int sc_engine_scope_end(shapecache_scope_info *info)
+{
+    int saved_errno = errno;
+
+    if (sc_thread_self.is_inside)
+        return SHAPECACHE_EOFF;
+    bool is_on = enter(&saved_errno);
+    int status = sc_region_end(info, is_on);
+
+    if (is_on)
+        leave(saved_errno);
+    errno = saved_errno;
+    return status;
 }
 
 static void warn_of_dropped(void)

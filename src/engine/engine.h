@@ -24,6 +24,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct shapecache_memory_info;
+struct shapecache_scope_info;
+
 /* Ways a program reached the driver, for the log. */
 typedef enum sc_door {
     SC_DOOR_ELF,
@@ -102,6 +105,10 @@ bool sc_engine_make_room(void);
 int sc_engine_step(int device);
 int sc_engine_hint(sc_address address, const sc_hint *hint);
 int sc_engine_mark(const char *name);
+int sc_engine_trim(int device);
+int sc_engine_memory(int device, struct shapecache_memory_info *info);
+int sc_engine_scope_begin(const char *name, unsigned flags);
+int sc_engine_scope_end(struct shapecache_scope_info *info);
 sc_phase sc_engine_phase(int device);
 
 /* At the end of the process: last rows, totals, the summary on stderr. Frees nothing. Once. */

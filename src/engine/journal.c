@@ -3,6 +3,7 @@
 #include "engine/logbook.h"
 #include "engine/process.h"
 #include "engine/site.h"
+#include "shapecache/shapecache.h"
 
 /* At level event thousands of rows may come before the first free. */
 enum { OUTBOX_BYTES = 128 << 10, EVENT_OUTBOX_BYTES = 2 << 20 };
@@ -160,10 +161,16 @@ static void tally_fields(sc_record *record, const sc_tally *tally)
     sc_record_u64(record, SC_F_SAMPLED, tally->sampled);
 }
 
+/* The marks are of all steps since the row before: none is too short, or without a row, to be seen.
+ */
 static void step_record(sc_journal *journal, const sc_step_row *row, uint64_t now)
 {
+    const uint64_t dropped = journal->outbox.dropped;
     sc_record record = sc_outbox_begin(&journal->outbox, SC_EV_STEP, now, false);
+    sc_tally tally = row->tally;
 
+    tally.live_peak = journal->unwritten.live;
+    tally.held_peak = journal->unwritten.held;
     sc_record_u64(&record, SC_F_STEP, row->step);
     sc_record_u64(&record, SC_F_DEV, (uint64_t)journal->device);
     sc_record_u64(&record, SC_F_DUR, now - journal->step_began);
@@ -171,12 +178,34 @@ static void step_record(sc_journal *journal, const sc_step_row *row, uint64_t no
     scope_fields(&record, row->scopes);
     sc_record_u64(&record, SC_F_LIVE, row->live);
     sc_record_u64(&record, SC_F_IDLE, row->idle);
-    tally_fields(&record, &row->tally);
+    tally_fields(&record, &tally);
     if (journal->driver_free)
         sc_record_u64(&record, SC_F_DRIVER_FREE, journal->driver_free);
     journal->driver_free = 0;
     sc_outbox_end(&journal->outbox, &record, false);
     journal->outbox.is_due = true; /* what the kernel has survives SIGKILL */
+    if (journal->outbox.dropped == dropped)
+        journal->unwritten = (sc_marks){0};
+}
+
+static void raise_to(uint64_t *most, uint64_t value)
+{
+    if (*most < value)
+        *most = value;
+}
+
+/* Everything before, set-up and the first batch, is step 0. */
+static void mark_first_step(sc_journal *journal, const sc_step_row *row)
+{
+    sc_record record = begin(journal, SC_EV_MARK, false);
+
+    sc_record_string(&record, SC_F_NAME, "steps begin");
+    sc_record_u64(&record, SC_F_AUTOMATIC, 1);
+    sc_record_u64(&record, SC_F_LIVE, row->live);
+    sc_record_u64(&record, SC_F_IDLE, row->idle);
+    sc_record_u64(&record, SC_F_LIVE_PEAK, row->tally.live_peak);
+    sc_record_u64(&record, SC_F_HELD_PEAK, row->tally.held_peak);
+    sc_outbox_end(&journal->outbox, &record, false);
 }
 
 static void on_step(void *self, const sc_step_row *row)
@@ -185,12 +214,16 @@ static void on_step(void *self, const sc_step_row *row)
     uint64_t now = sc_logbook_now();
 
     journal->ended_by = row->ended_by;
+    raise_to(&journal->unwritten.live, row->tally.live_peak);
+    raise_to(&journal->unwritten.held, row->tally.held_peak);
     if (sc_logbook_is_open()) {
         if (sc_process_self.options.log_level >= SC_LEVEL_STEP &&
             row->step % sc_logbook_every() == 0)
             step_record(journal, row, now);
     }
     journal->step = row->step + 1;
+    if (row->step == 0 && sc_logbook_is_open())
+        mark_first_step(journal, row);
     if ((journal->step & row->step) == 0 && sc_logbook_is_open())
         journal->is_walk_due = true; /* 2^k steps */
     journal->step_began = now;
@@ -341,6 +374,25 @@ void sc_journal_mark(sc_journal *journal, const char *name)
     sc_record record = begin(journal, SC_EV_MARK, false);
 
     sc_record_string(&record, SC_F_NAME, name);
+    sc_outbox_end(&journal->outbox, &record, false);
+}
+
+void sc_journal_scope(sc_journal *journal, const char *name, const shapecache_scope_info *info)
+{
+    if (!sc_logbook_is_open())
+        return;
+    sc_record record = begin(journal, SC_EV_SCOPE, false);
+
+    sc_record_string(&record, SC_F_NAME, name);
+    sc_record_u64(&record, SC_F_DEPTH, info->depth);
+    sc_record_u64(&record, SC_F_DUR, info->ns);
+    sc_record_u64(&record, SC_F_LIVE_BEFORE, info->live_before);
+    sc_record_u64(&record, SC_F_IDLE_BEFORE, info->idle_before);
+    sc_record_u64(&record, SC_F_LIVE_PEAK, info->live_peak);
+    sc_record_u64(&record, SC_F_HELD_PEAK, info->held_peak);
+    sc_record_u64(&record, SC_F_LIVE, info->live);
+    sc_record_u64(&record, SC_F_IDLE, info->idle);
+    sc_record_u64(&record, SC_F_TRIMMED, info->trimmed);
     sc_outbox_end(&journal->outbox, &record, false);
 }
 

@@ -15,6 +15,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct shapecache_scope_info;
+
 enum { SC_NOTICE_BYTES = 1024 };
 
 typedef struct sc_journal {
@@ -28,6 +30,7 @@ typedef struct sc_journal {
     uint64_t step;                   /* boundaries so far */
     uint64_t step_began;             /* ns since the run began */
     uint64_t driver_free; /* the driver's free bytes, for the next step row; 0: not asked */
+    sc_marks unwritten;   /* high-water marks of the steps since the last row */
 } sc_journal;
 
 /* False: out of memory. */
@@ -54,6 +57,9 @@ void sc_journal_oom(sc_journal *journal, uint64_t bytes, uint32_t site, bool is_
 
 /* The program marks this moment. */
 void sc_journal_mark(sc_journal *journal, const char *name);
+/* A memory scope of the program ended. */
+void sc_journal_scope(sc_journal *journal, const char *name,
+                      const struct shapecache_scope_info *info);
 
 /* A shape's row at the end of `text`; false: did not fit. */
 bool sc_journal_shape(sc_journal *journal, sc_text *text, const sc_shape_row *row);

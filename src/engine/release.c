@@ -36,7 +36,7 @@ uint64_t sc_release(sc_device *device, sc_take why, bool is_inside)
         tally->driver_ns += took;
         if (is_inside)
             tally->malloc_frees += freed;
-        released += victims.count;
+        released += victims.bytes;
     }
     sc_unlock(&device->lock);
     return released;

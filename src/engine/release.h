@@ -8,7 +8,7 @@
 
 #include "engine/device.h"
 
-/* Buffers given back. `is_inside`: an allocation waits for it (counted as malloc_frees). */
+/* Exact bytes given back. `is_inside`: an allocation waits for it (counted as malloc_frees). */
 uint64_t sc_release(sc_device *device, sc_take why, bool is_inside);
 
 /* Waits for what other threads are just giving back: the program has freed it, so nobody may be
