@@ -21,7 +21,7 @@ typedef struct simcuda_counters {
     size_t count;
 } simcuda_counters;
 
-/* Adds a layer's counters to the report. At most 8 layers; more are ignored. */
+/* Adds a layer's counters to the report. At most 16 layers; more are ignored. */
 void simcuda_report_counters(const simcuda_counters *counters);
 
 /* Mapped bytes of `device` now, and the most there were since the last call of this function: what

@@ -13,7 +13,7 @@
 #include "process.h"
 #include "settings.h"
 
-#define MAX_LAYERS   8
+#define MAX_LAYERS   16
 #define MAX_KINDS    32
 #define MAX_PRINTED  8 /* of each kind, on stderr */
 #define KIND_LENGTH  48
