@@ -131,6 +131,16 @@ static int driver_context_wait(void)
     return (int)sc_real_find()->cuCtxSynchronize();
 }
 
+static int driver_host_register(void *memory, size_t bytes)
+{
+    return (int)sc_real_find()->cuMemHostRegister_v2(memory, bytes, CU_MEMHOSTREGISTER_PORTABLE);
+}
+
+static int driver_host_unregister(void *memory)
+{
+    return (int)sc_real_find()->cuMemHostUnregister(memory);
+}
+
 static const sc_driver driver = {
     .mem_alloc = driver_mem_alloc,
     .mem_free = driver_mem_free,
@@ -141,6 +151,8 @@ static const sc_driver driver = {
     .context_push = driver_context_push,
     .context_pop = driver_context_pop,
     .context_wait = driver_context_wait,
+    .host_register = driver_host_register,
+    .host_unregister = driver_host_unregister,
 };
 
 static const sc_engine_host host = {

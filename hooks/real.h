@@ -31,6 +31,7 @@
 #undef cuMemFree
 #undef cuMemGetAddressRange
 #undef cuMemGetInfo
+#undef cuMemHostRegister
 #undef cuMemcpy2D
 #undef cuMemcpy2DUnaligned
 #undef cuMemcpy3D

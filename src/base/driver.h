@@ -34,6 +34,10 @@ typedef struct sc_driver {
     int (*context_push)(sc_context context);
     int (*context_pop)(void);
     int (*context_wait)(void); /* for everything enqueued in the current context */
+    /* Page-locks memory of the program's for every context, and undoes it in the one it was done.
+     */
+    int (*host_register)(void *memory, size_t bytes);
+    int (*host_unregister)(void *memory);
 } sc_driver;
 
 #endif

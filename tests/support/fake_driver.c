@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEVICES = 2, BLOCKS = 4096, CONTEXTS = 512, DEPTH = 8, INVALID_CONTEXT = 201 };
+enum { DEVICES = 2, BLOCKS = 4096, CONTEXTS = 512, DEPTH = 8, REGISTERED = 256 };
+enum { INVALID_CONTEXT = 201, ALREADY_REGISTERED = 712, NOT_REGISTERED = 713 };
 
 typedef struct block {
     sc_address address;
@@ -33,6 +34,7 @@ static struct {
     unsigned fail_at, kind_times[FAKE_CALL_COUNT];
     int fail_result, kind_result[FAKE_CALL_COUNT];
     sc_context last_waited;
+    const void *registered[REGISTERED]; /* NULL: free */
     bool was_under_lock;
     void (*on_wait)(void);
     void (*on_free)(void);
@@ -264,6 +266,48 @@ static int context_wait(void)
     return result;
 }
 
+static const void **find_registered(const void *memory)
+{
+    for (unsigned i = 0; i < REGISTERED; i++)
+        if (fake.registered[i] == memory)
+            return &fake.registered[i];
+    return NULL;
+}
+
+static int host_register(void *memory, size_t bytes)
+{
+    take();
+    int result = enter(FAKE_HOST_REGISTER);
+    const void **unused = find_registered(NULL);
+
+    if (!result && !current())
+        result = INVALID_CONTEXT;
+    if (!result && (!memory || !bytes || !unused))
+        result = SC_CUDA_INVALID_VALUE;
+    if (!result && find_registered(memory))
+        result = ALREADY_REGISTERED;
+    if (!result)
+        *unused = memory;
+    give();
+    return result;
+}
+
+static int host_unregister(void *memory)
+{
+    take();
+    int result = enter(FAKE_HOST_UNREGISTER);
+    const void **entry = memory ? find_registered(memory) : NULL;
+
+    if (!result && !current())
+        result = INVALID_CONTEXT;
+    if (!result && !entry)
+        result = NOT_REGISTERED;
+    if (!result)
+        *entry = NULL;
+    give();
+    return result;
+}
+
 const sc_driver fake_driver = {
     .mem_alloc = mem_alloc,
     .mem_free = mem_free,
@@ -274,6 +318,8 @@ const sc_driver fake_driver = {
     .context_push = context_push,
     .context_pop = context_pop,
     .context_wait = context_wait,
+    .host_register = host_register,
+    .host_unregister = host_unregister,
 };
 
 void fake_init(uint64_t memory)
@@ -282,6 +328,7 @@ void fake_init(uint64_t memory)
     fake.memory = memory;
     fake.others = 0;
     memset(fake.used, 0, sizeof fake.used);
+    memset(fake.registered, 0, sizeof fake.registered);
     fake.block_count = 0;
     fake.next = UINT64_C(0x7f0000000000);
     fake.context_count = 0;
@@ -405,6 +452,17 @@ unsigned fake_live_blocks(void)
     take();
     for (unsigned i = 0; i < fake.block_count; i++)
         count += fake.blocks[i].is_live;
+    give();
+    return count;
+}
+
+unsigned fake_registered(void)
+{
+    unsigned count = 0;
+
+    take();
+    for (unsigned i = 0; i < REGISTERED; i++)
+        count += fake.registered[i] != NULL;
     give();
     return count;
 }

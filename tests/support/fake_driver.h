@@ -23,6 +23,8 @@ typedef enum fake_call {
     FAKE_CONTEXT_PUSH,
     FAKE_CONTEXT_POP,
     FAKE_CONTEXT_WAIT,
+    FAKE_HOST_REGISTER,
+    FAKE_HOST_UNREGISTER,
     FAKE_CALL_COUNT
 } fake_call;
 
@@ -51,6 +53,7 @@ void fake_forget_counts(void);
 
 uint64_t fake_live_bytes(void);
 unsigned fake_live_blocks(void);
+unsigned fake_registered(void); /* pieces of host memory that are page-locked */
 bool fake_is_live(sc_address address);
 sc_context fake_last_waited(void); /* context of the last wait */
 bool fake_was_called_under_lock(void);
