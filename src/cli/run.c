@@ -15,7 +15,22 @@
 #define DRIVER  SC_DRIVER_NAME
 #define RUNTIME "libcudart.so.13"
 
-enum { PRELOADS = 3 };
+/* The simulator's libraries: the driver and its runtime, which a run needs, and stand-ins for those
+ * above them, each preloaded if it is there. */
+static const char *const sim_names[] = {
+    DRIVER,
+    RUNTIME,
+    "libcublas.so.13",
+    "libcublasLt.so.13",
+    "libcudnn.so.9",
+    "libnccl.so.2",
+    "libcusparse.so.12",
+    "libcufft.so.12",
+    "libcusolver.so.12",
+    "libnvidia-ml.so.1",
+};
+
+enum { SIMS = sizeof sim_names / sizeof *sim_names, NEEDED_SIMS = 2, PRELOADS = 1 + SIMS };
 
 typedef struct run_request {
     bool is_simulated, is_dry;
@@ -26,7 +41,7 @@ typedef struct run_request {
 typedef struct run_files {
     char library[SC_PATH_BYTES];
     char sim_folder[SC_PATH_BYTES];
-    char driver[SC_PATH_BYTES], runtime[SC_PATH_BYTES];
+    char sims[SIMS][SC_PATH_BYTES]; /* in the order of sim_names */
 } run_files;
 
 /* 0, or the exit status. */
@@ -99,9 +114,16 @@ static bool can_be_preloaded(const char *path)
 
 static bool find_simulator(run_files *found, const char *folder, const char *place)
 {
-    return join(found->sim_folder, folder, place) &&
-           join(found->driver, found->sim_folder, DRIVER) && access(found->driver, R_OK) == 0 &&
-           join(found->runtime, found->sim_folder, RUNTIME) && access(found->runtime, R_OK) == 0;
+    if (!join(found->sim_folder, folder, place))
+        return false;
+    for (int i = 0; i < SIMS; i++)
+        if (!join(found->sims[i], found->sim_folder, sim_names[i]) ||
+            access(found->sims[i], R_OK) != 0) {
+            if (i < NEEDED_SIMS)
+                return false;
+            found->sims[i][0] = '\0';
+        }
+    return true;
 }
 
 /* Everything lies beside the tool, as built, or in ../lib, as installed. */
@@ -197,12 +219,20 @@ static void export(const run_request *request, const char *name, const char *val
  * and is not preloaded. */
 static void export_libraries(const run_request *request, const run_files *found)
 {
-    const char *const ours[PRELOADS] = {found->library, found->driver, found->runtime};
-    char sim[2 * SC_PATH_BYTES] = "";
+    static char sim[SIMS * SC_PATH_BYTES];
+    const char *ours[PRELOADS] = {found->library};
+    sc_text text = sc_text_over(sim, sizeof sim);
     char *preloads, *folders;
 
-    if (request->is_simulated)
-        snprintf(sim, sizeof sim, "%s:%s", found->driver, found->runtime);
+    for (int i = 0; i < SIMS; i++) {
+        ours[1 + i] = found->sims[i];
+        if (!*found->sims[i])
+            continue;
+        if (i > 0)
+            sc_text_char(&text, ':');
+        sc_text_string(&text, found->sims[i]);
+    }
+    sc_text_terminate(&text);
     preloads = chain(found->library, value_of("LD_PRELOAD"), sim, ours);
     export(request, "LD_PRELOAD", preloads);
     free(preloads);

@@ -70,6 +70,13 @@ class Run(Case):
         self.assertEqual(told["env"]["LD_LIBRARY_PATH"], f"{sim}:/opt/x")
         self.assertIn(str(sim / "libcuda.so.1"), told["maps"])
 
+    def test_stand_ins_that_are_there_are_preloaded_by_path_too(self):
+        sim = self.top / "lib/shapecache/sim"
+        shutil.copy(ARGS.stand_in, sim / "libcublas.so.13")
+        preloads = self.told("--sim")["env"]["LD_PRELOAD"].split(":")
+        self.assertEqual(preloads[2:], [str(sim / "libcudart.so.13"), str(sim / "libcublas.so.13")])
+        self.assertEqual(self.told()["env"]["LD_PRELOAD"], str(self.top / "lib/libshapecache.so"))
+
     def test_the_working_directory_never_enters_the_library_path(self):
         self.assertEqual(self.told("--sim")["env"]["LD_LIBRARY_PATH"], str(self.top / "lib/shapecache/sim"))
 
