@@ -21,8 +21,9 @@ enum sim_kind {
     SIM_FUNCTION, /* of a module */
     SIM_KERNEL,   /* of a library */
     SIM_GRAPH,
-    SIM_NODE, /* of a graph */
-    SIM_EXEC, /* a graph that can be launched */
+    SIM_NODE,     /* of a graph */
+    SIM_EXEC,     /* a graph that can be launched */
+    SIM_PHYSICAL, /* memory to be mapped */
 };
 
 struct sim_object {

@@ -174,7 +174,8 @@ static void judge_free(uintptr_t address)
 
     sim_lock();
     block = sim_memory_find_locked(address);
-    is_known = block && block->address == address && !block->freeing;
+    is_known =
+        block && block->address == address && block->kind != SIM_MAPPED_MEMORY && !block->freeing;
     sim_unlock();
     if (record && record->address == address)
         simcuda_violation("double-free",

@@ -11,6 +11,7 @@
  *     use-after-reuse   not done when the memory had been given out again
  *     early-reuse       runs on memory whose former owner's operations are not done
  *     out-of-bounds     beyond the allocation, or where there never was any
+ *     no-access         of mapped memory that the device was given no access to
  *     handed-out-twice  an allocation of memory that is another's
  *     double-free       a free of what was freed before
  *     invalid-free      a free of what was never allocated

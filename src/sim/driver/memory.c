@@ -9,6 +9,7 @@
 #include "internal.h"
 #include "ledger.h"
 #include "lock.h"
+#include "range.h"
 #include "space.h"
 #include "stream.h"
 
@@ -73,6 +74,7 @@ CUresult sim_memory_new(struct sim_context *context, enum sim_memory_kind kind, 
     if (!block)
         return CUDA_ERROR_OUT_OF_MEMORY;
     block->context = context;
+    block->device = context->device;
     block->kind = kind;
     block->bytes = bytes;
     block->flags = flags;
@@ -103,6 +105,7 @@ CUresult sim_memory_register(struct sim_context *context, uintptr_t address, siz
     if (!block)
         return CUDA_ERROR_OUT_OF_MEMORY;
     *block = (struct sim_block){.context = context,
+                                .device = context->device,
                                 .address = address,
                                 .bytes = bytes,
                                 .kind = SIM_REGISTERED_MEMORY,
@@ -183,6 +186,11 @@ CUresult sim_memory_free(uintptr_t address, enum sim_memory_kind kind, uint64_t 
     return CUDA_SUCCESS;
 }
 
+static bool is_on_device(const struct sim_block *block)
+{
+    return is_of(block, SIM_DEVICE_MEMORY) || block->kind == SIM_MAPPED_MEMORY;
+}
+
 static enum sim_place look(uintptr_t address, bool *known, bool *device)
 {
     struct sim_block *block = NULL;
@@ -193,7 +201,7 @@ static enum sim_place look(uintptr_t address, bool *known, bool *device)
     if (!block)
         block = sim_memory_find_locked(address);
     *known = block != NULL;
-    *device = block ? is_of(block, SIM_DEVICE_MEMORY) : place != SIM_PLACE_OUTSIDE;
+    *device = block ? is_on_device(block) : place != SIM_PLACE_OUTSIDE;
     sim_unlock();
     return place;
 }
@@ -252,7 +260,9 @@ bool sim_memory_check(const char *what, const struct sim_touch *touch, bool repo
     case SIM_PLACE_BLOCK:
         offset = touch->address - block->address;
         size = block->bytes;
-        if (offset > size || touch->bytes > size - offset)
+        if (block->kind == SIM_MAPPED_MEMORY)
+            kind = sim_range_check_locked(touch, sim_stream_running()->object.context->device);
+        else if (offset > size || touch->bytes > size - offset)
             kind = "out-of-bounds";
         else if (block->freed)
             kind = "use-after-free";

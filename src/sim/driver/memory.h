@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * memory.h - allocations: who owns which bytes, and whether an operation may touch them.
  *
- * A block is one live allocation: device memory, managed memory, pinned host memory, or host memory
- * that was registered. It belongs to a context (its list) and ends with it. While cuMemFree waits
+ * A block is one live allocation: device memory, managed memory, pinned host memory, host memory
+ * that was registered, or memory that the program mapped. It belongs to a context (its list) and
+ * ends with it; what was mapped belongs to the process. While cuMemFree waits
  * for the device the block is `freeing`: work enqueued before may use it, a second free may not.
  * Blocks and the list are guarded by the lock; the bytes themselves are guarded by stream order, as
  * on a GPU.
@@ -17,6 +18,7 @@
 #include "api.h"
 
 struct sim_context;
+struct sim_device;
 struct sim_touch;
 
 enum sim_memory_kind {
@@ -24,11 +26,13 @@ enum sim_memory_kind {
     SIM_MANAGED_MEMORY, /* migrates on demand, so that no device's memory is taken by allocating */
     SIM_PINNED_MEMORY,
     SIM_REGISTERED_MEMORY,
+    SIM_MAPPED_MEMORY, /* of a struct sim_mapping, see range.h */
 };
 
 struct sim_block {
     struct sim_block *next, *previous; /* of the context, or of those to be discarded */
-    struct sim_context *context;
+    struct sim_context *context;       /* NULL: the process's */
+    struct sim_device *device;
     uintptr_t address;
     size_t bytes; /* as asked for */
     enum sim_memory_kind kind;

@@ -151,8 +151,9 @@ static bool parse_FAIL(const char *text, uint64_t least, uint64_t most, struct s
             if (!parse_digits(&text, &code) || code == 0 || code > CUDA_ERROR_UNKNOWN)
                 return false;
         } else {
-            code =
-                strstr(fail->name, "Alloc") ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_ILLEGAL_ADDRESS;
+            code = strstr(fail->name, "Alloc") || strcmp(fail->name, "cuMemCreate") == 0
+                       ? CUDA_ERROR_OUT_OF_MEMORY
+                       : CUDA_ERROR_ILLEGAL_ADDRESS;
         }
         fail->code = (int)code;
         if (*text == ',' && text[1] != '\0')

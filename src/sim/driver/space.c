@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include "pointer.h"
+#include "range.h"
 
 #define SLOT       ((size_t)2 << 20)
 #define UNIT       ((size_t)512)
@@ -17,7 +18,7 @@
 #define RANGE_MOST  ((size_t)1 << 40)
 #define RANGE_LEAST ((size_t)1 << 34)
 
-enum slot_use { SLOT_NEVER, SLOT_FREED, SLOT_BLOCK, SLOT_SLAB };
+enum slot_use { SLOT_NEVER, SLOT_FREED, SLOT_BLOCK, SLOT_SLAB, SLOT_RANGE };
 
 struct slab {
     struct sim_block *units[SLAB_UNITS]; /* NULL: never used; &freed: was */
@@ -30,6 +31,7 @@ struct slot {
     union {
         struct sim_block *block;
         struct slab *slab;
+        struct sim_range *range;
     };
 };
 
@@ -110,6 +112,61 @@ static uintptr_t place_large(struct sim_block *block, size_t bytes)
         slots[i] = (struct slot){SLOT_BLOCK, {.block = block}};
     next = start + count < slot_count ? start + count : 0;
     return base + start * SLOT;
+}
+
+/* Where `count` slots begin at a multiple of `align`, at `wanted` if they can. */
+static size_t find_aligned(size_t count, size_t align, uintptr_t wanted)
+{
+    size_t step = align > SLOT ? align / SLOT : 1;
+    size_t first = (wanted - base) / SLOT;
+    size_t start, run = 0;
+
+    if (wanted >= base && wanted % SLOT == 0 && wanted % align == 0 && first < slot_count) {
+        while (run < count && first + run < slot_count && slot_free(first + run))
+            run++;
+        if (run == count)
+            return first;
+    }
+    if (step > slot_count || count > slot_count - step)
+        return SIZE_MAX;
+    start = find_run(count + step - 1);
+    while (start != SIZE_MAX && (base + start * SLOT) % align != 0)
+        start++;
+    return start;
+}
+
+uintptr_t sim_space_reserve_locked(struct sim_range *range, size_t bytes, size_t align,
+                                   uintptr_t wanted)
+{
+    size_t count = bytes / SLOT + (bytes % SLOT > 0);
+    size_t start;
+
+    if (!slots && !reserve())
+        return 0;
+    start = find_aligned(count, align, wanted);
+    if (start == SIZE_MAX)
+        return 0;
+    for (size_t i = start; i < start + count; i++)
+        slots[i] = (struct slot){SLOT_RANGE, {.range = range}};
+    next = start + count < slot_count ? start + count : 0;
+    return base + start * SLOT;
+}
+
+void sim_space_release_locked(uintptr_t address, size_t bytes)
+{
+    size_t index = (address - base) / SLOT;
+
+    for (size_t i = 0; i < (bytes + SLOT - 1) / SLOT; i++)
+        slots[index + i] = (struct slot){SLOT_FREED, {NULL}};
+}
+
+struct sim_range *sim_space_range_locked(uintptr_t address)
+{
+    size_t index = (address - base) / SLOT;
+
+    return slots && address >= base && index < slot_count && slots[index].use == SLOT_RANGE
+               ? slots[index].range
+               : NULL;
 }
 
 /* Its pages go while the lock is held: once it is dropped, its addresses may be placed again. */
@@ -194,6 +251,8 @@ enum sim_place sim_space_look_locked(uintptr_t address, struct sim_block **block
     if (!slots || address < base || index >= slot_count)
         return SIM_PLACE_OUTSIDE;
     switch (slots[index].use) {
+    case SLOT_RANGE:
+        return sim_range_look_locked(slots[index].range, address, block);
     case SLOT_BLOCK:
         found = slots[index].block;
         break;

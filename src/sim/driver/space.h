@@ -8,6 +8,7 @@
  *                                                                ^ next
  *
  * A block of 1 MiB and more has slots of its own; smaller ones share slabs, in units of 512 bytes.
+ * The program's own address ranges (cuMemAddressReserve) take whole slots, too.
  * Addresses are handed out moving forward only, and the range is far larger than any device, so
  * that a freed address stays free for a long time and a stale pointer is recognised. Freed pages go
  * back to the kernel at once.
@@ -22,6 +23,7 @@
 #include <stdint.h>
 
 struct sim_block;
+struct sim_range;
 
 enum sim_place {
     SIM_PLACE_OUTSIDE, /* not in the range at all: host memory */
@@ -36,6 +38,15 @@ uintptr_t sim_space_place_locked(struct sim_block *block, size_t bytes, size_t a
 
 /* Takes back what place gave: the addresses now count as freed. */
 void sim_space_clear_locked(uintptr_t address, size_t bytes);
+
+/* Sets addresses aside for `range`, at `wanted` if that is possible: its address, 0: no room. Those
+ * who look there are answered by the range (range.h). Taken back by release. */
+uintptr_t sim_space_reserve_locked(struct sim_range *range, size_t bytes, size_t align,
+                                   uintptr_t wanted);
+void sim_space_release_locked(uintptr_t address, size_t bytes);
+
+/* The range that `address` lies in; NULL: none. */
+struct sim_range *sim_space_range_locked(uintptr_t address);
 
 /* What is at `address`; *block is set for SIM_PLACE_BLOCK, also for the slack behind its bytes. */
 enum sim_place sim_space_look_locked(uintptr_t address, struct sim_block **block);

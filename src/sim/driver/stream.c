@@ -10,6 +10,7 @@
 #include "judge.h"
 #include "lock.h"
 #include "process.h"
+#include "report.h"
 #include "settings.h"
 
 static uint64_t last_ticket;
@@ -147,13 +148,36 @@ void sim_op_run(struct sim_op *op, const struct sim_claim *claims)
 {
     bool told = true;
 
-    if (!op->run)
+    if (!op->run || atomic_load(&op->condemned))
         return;
     if (op->node == CU_GRAPH_NODE_TYPE_GRAPH || /* its steps are judged one by one */
         sim_judge_before(op->what, op->touches, claims, op->touch_count, &told))
         op->run(op, claims);
     if (!told)
         sim_judge_after(op->what, op->touches, claims, op->touch_count);
+}
+
+static bool uses(const struct sim_op *op, uintptr_t address, size_t bytes)
+{
+    for (size_t i = 0; i < op->touch_count; i++)
+        if (op->touches[i].address < address + bytes &&
+            address < op->touches[i].address + op->touches[i].bytes)
+            return true;
+    return false;
+}
+
+void sim_streams_condemn_locked(uintptr_t address, size_t bytes)
+{
+    for (struct sim_context *context = sim_contexts_locked(); context; context = context->next)
+        for (struct sim_stream *stream = context->streams; stream; stream = stream->next)
+            for (struct sim_op *op = stream->head; op; op = op->next) {
+                if (atomic_load(&op->condemned) || !uses(op, address, bytes))
+                    continue;
+                atomic_store(&op->condemned, true);
+                sim_report_locked(
+                    "use-after-free", "%s unmaps %zu bytes at 0x%zx that %s is not done with",
+                    sim_calls_current(), bytes, (size_t)address, op->what ? op->what : "a graph");
+            }
 }
 
 static void complete_head(struct sim_stream *stream)

@@ -19,6 +19,7 @@
 #define SC_SIM_STREAM_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -52,6 +53,7 @@ struct sim_op {
     struct sim_mark *record;            /* done when this completes */
     CUgraphNodeType node;               /* what it is in a graph */
     bool immediate;                     /* cannot be captured */
+    atomic_bool condemned;              /* its memory is gone: it is not to run any more */
     const char *what;                   /* what reports call it */
     const struct sim_touch *touches;    /* memory it uses; of a graph, what its steps do */
     size_t touch_count;
@@ -103,6 +105,10 @@ CUresult sim_enqueue(struct sim_context *context, CUstream handle, bool per_thre
 
 /* Would an operation enqueued there now be captured? */
 bool sim_stream_captures(struct sim_context *context, CUstream handle, bool per_thread);
+
+/* These addresses are about to be no memory any more: each operation that is not done and would use
+ * them is a violation, and does not run. */
+void sim_streams_condemn_locked(uintptr_t address, size_t bytes);
 
 /* Runs an operation, or a graph's step with its part of the claims, and judges it. */
 void sim_op_run(struct sim_op *op, const struct sim_claim *claims);
