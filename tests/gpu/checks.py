@@ -164,6 +164,16 @@ def waits(machine):
     return [*rows, must("those frees were parked", "hits", f"{cached.end().get('hits', 0)} hits", cached.end().get("hits", 0) > 0)]
 
 
+def launches(machine):
+    """work that is enqueued through pointers of the driver's resolver"""
+    said = machine.run("launches", [machine.program("launches")], LD_PRELOAD=machine.program("libgpu_count.so"))
+    if said.trouble():
+        return [said.trouble()]
+    kinds = [name.removesuffix(".asked") for name in said.facts if name.endswith(".asked")]
+    asked, counted = ([said.number(f"{kind}.{what}") for kind in kinds] for what in ("asked", "counted"))
+    return [fact(f"counted by a stub: {kind.replace('_', ' ')}", f"{a:.0f}", f"{c:.0f}", c >= a) for kind, a, c in zip(kinds, asked, counted)]
+
+
 ANSWERS = {  # what the simulator answers, from CUDA's documentation and header; codes are CUresult
     "alloc_0_bytes": "1", "runtime_alloc_0_bytes": "0", "runtime_alloc_0_bytes.pointer": "null", "free_null": "0", "free_unknown": "1",
     "free_interior.4MiB": "1", "free_interior.256KiB": "1", "free_again.4MiB": "1", "free_again.256KiB": "1",
@@ -324,4 +334,4 @@ def torch(machine):
     return [must("PyTorch, its own caching off: losses", "bit-identical", text, losses[0] == losses[2] and end.get("requests", 0) > 0)]
 
 
-SECTIONS = [doors, pointers, pages, waits, answers, capture, virtual_memory, held, costs, training, demo, torch]
+SECTIONS = [doors, pointers, launches, pages, waits, answers, capture, virtual_memory, held, costs, training, demo, torch]
