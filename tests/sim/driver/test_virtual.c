@@ -432,6 +432,7 @@ START_TEST(mappings_outlive_contexts)
     address = reserve(UNIT);
     map_new(address, UNIT);
     OK(cuMemsetD8(address, 'x', 1));
+    OK(cuCtxSynchronize());
     OK(cuDevicePrimaryCtxReset(0));
     ck_assert_int_eq(*(char *)address, 'x');
     start();
@@ -529,6 +530,7 @@ static void use_imported(int socket)
     OK(cuMemcpyDtoH(&byte, address, 1));
     ck_assert_int_eq(byte, 'a');
     OK(cuMemsetD8(address, 'b', 1));
+    OK(cuCtxSynchronize());
     ck_assert_uint_eq(mapped(), 0); /* it is the exporter's */
     OK(cuMemUnmap(address, UNIT));
     OK(cuMemRelease(handle));
