@@ -4,6 +4,7 @@
 #include "engine/engine.h"
 #include "glibc.h"
 #include "objects.h"
+#include "script.h"
 #include "unwind.h"
 #include <stdatomic.h>
 #include <stdint.h>
@@ -156,7 +157,7 @@ static const sc_driver driver = {
 };
 
 static const sc_engine_host host = {
-    .driver = &driver, .site_text = sc_object_text, .stack = sc_unwind};
+    .driver = &driver, .site_text = sc_object_text, .stack = sc_unwind, .script = sc_script_text};
 
 /* Half a driver is not served: a cache that can allocate but not free would only do harm. */
 static bool has_what_the_engine_needs(const sc_real *real)
