@@ -86,7 +86,7 @@ void sc_logbook_say(const char *text)
     if (is_stderr_closed)
         return;
     sc_text_string(&line, "shapecache[");
-    sc_text_u64(&line, (uint64_t)sc_process_self.identity.pid);
+    sc_text_u64(&line, (uint64_t)getpid());
     sc_text_string(&line, "] ");
     sc_text_string(&line, text);
     bytes[line.used++] = '\n';

@@ -13,7 +13,8 @@ ALLOWED = {
     "base": {"base"},
     "cache": {"base", "cache"},
     "log": {"base", "log"},
-    "engine": {"base", "cache", "log", "engine", "shapecache"},
+    "ring": {"base", "ring", "shapecache"},
+    "engine": {"base", "cache", "log", "ring", "engine", "shapecache"},
     "cli": {"base", "log", "cache/phase.def", "cli"},
     "sim": {"sim"},
 }
