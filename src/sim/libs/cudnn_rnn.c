@@ -157,15 +157,17 @@ int cudnnGetRNNWeightParams(uintptr_t handle, uintptr_t descriptor, int32_t laye
     (void)bytes;
     simlib_ok(SIMLIB_cudnnGetRNNWeightParams);
     if (!of || layer < 0 || layer >= of->layers * of->directions || linear < 0 ||
-        linear >= matrices(of) || !matrix_address || !bias_address)
+        linear >= matrices(of))
         return SIMCUDNN_BAD_PARAM;
     it = matrix_of(of, layer, linear);
     element = simcudnn_type_bytes(of->type);
     first_bias = matrices_before(of, of->layers * of->directions, 0);
-    *matrix_address = space + matrices_before(of, layer, linear) * element;
-    *bias_address = has_bias(of, linear)
-                        ? space + (first_bias + biases_before(of, layer, linear)) * element
-                        : NULL;
+    if (matrix_address)
+        *matrix_address = space + matrices_before(of, layer, linear) * element;
+    if (bias_address)
+        *bias_address = has_bias(of, linear)
+                            ? space + (first_bias + biases_before(of, layer, linear)) * element
+                            : NULL;
     if (describe(matrix_descriptor, of->type, it.rows, it.columns) != SIMLIB_SUCCESS)
         return SIMCUDNN_BAD_PARAM;
     return describe(bias_descriptor, of->type, has_bias(of, linear) ? it.rows : 0, 1);
