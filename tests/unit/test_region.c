@@ -51,6 +51,7 @@ END_TEST
 
 START_TEST(each_of_nested_scopes_sees_its_own_peak)
 {
+    room_free(room_alloc(2 * MIB));
     begin("outer", 0);
     room_free(room_alloc(20 * MIB));
     begin("inner", 0);
@@ -75,6 +76,7 @@ END_TEST
 
 START_TEST(a_peak_before_an_inner_scope_is_still_the_outer_ones)
 {
+    room_free(room_alloc(2 * MIB));
     begin("outer", 0);
     room_free(room_alloc(20 * MIB));
     for (int i = 0; i < 3; i++) {
