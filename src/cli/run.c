@@ -4,6 +4,7 @@
 #include "cli/command.h"
 #include "cli/driver.h"
 #include "cli/emit.h"
+#include "cli/torch.h"
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -34,6 +35,7 @@ enum { SIMS = sizeof sim_names / sizeof *sim_names, NEEDED_SIMS = 2, PRELOADS = 
 
 typedef struct run_request {
     bool is_simulated, is_dry;
+    sc_torch torch;
     char **command; /* NULL-terminated */
 } run_request;
 
@@ -58,6 +60,8 @@ static int parse(run_request *request, int count, char **arguments)
             request->is_simulated = true;
         else if (!strcmp(arguments[i], "-n") || !strcmp(arguments[i], "--dry-run"))
             request->is_dry = true;
+        else if (sc_torch_parse(&request->torch, arguments[i]))
+            continue;
         else
             return sc_usage(&sc_command_run,
                             "run: no option \"%.64s\" (options of the program come "
@@ -127,7 +131,7 @@ static bool find_simulator(run_files *found, const char *folder, const char *pla
 }
 
 /* Everything lies beside the tool, as built, or in ../lib, as installed. */
-static bool find_all(const run_request *request, run_files *found)
+static bool find_all(run_request *request, run_files *found)
 {
     static char folder[SC_PATH_BYTES], above[SC_PATH_BYTES];
 
@@ -141,6 +145,8 @@ static bool find_all(const run_request *request, run_files *found)
         return false;
     }
     if (!can_be_preloaded(found->library))
+        return false;
+    if (request->torch.view != SC_TORCH_NONE && !sc_torch_find(&request->torch, folder, above))
         return false;
     if (!request->is_simulated)
         return true;
@@ -260,6 +266,24 @@ static void export_run_id(const run_request *request)
     export(request, "SHAPECACHE_RUN_ID", identity.run);
 }
 
+static void export_one(void *request, const char *name, const char *value)
+{
+    export(request, name, value);
+}
+
+/* Of several ranks, the first speaks. */
+static void export_torch(run_request *request)
+{
+    sc_identity identity;
+
+    if (request->torch.view == SC_TORCH_NONE)
+        return;
+    sc_torch_variables(&request->torch, export_one, request);
+    sc_identity_read(&identity, "", environ);
+    if (identity.rank == 0)
+        sc_torch_say(&request->torch);
+}
+
 static void print_command(char **command)
 {
     for (; *command; command++) {
@@ -280,12 +304,13 @@ static int run(int count, char **arguments)
 
     if (status)
         return status;
-    if (!find_all(&request, &found))
+    if (sc_torch_is_bypassed(&request.torch) || !find_all(&request, &found))
         return SC_EXIT_FAILED;
     if (!request.is_simulated && !sc_driver_is_there())
         sc_say("no " DRIVER " found on this machine: --sim runs on the simulated GPU");
     export_libraries(&request, &found);
     export_run_id(&request);
+    export_torch(&request);
     if (request.is_dry) {
         print_command(request.command);
         return SC_EXIT_DONE;
@@ -300,7 +325,7 @@ const sc_command sc_command_run = {
     .name = "run",
     .run = run,
     .summary = "run a program with the cache",
-    .help = "usage: shapecache run [--sim] [-n] [--] PROGRAM [ARGUMENT...]\n"
+    .help = "usage: shapecache run [--sim] [--torch[=VIEW]] [-n] [--] PROGRAM [ARGUMENT...]\n"
             "\n"
             "Run PROGRAM with libshapecache.so preloaded. It replaces this process: pid,\n"
             "signals and exit status are the program's own. What LD_PRELOAD held before\n"
@@ -312,12 +337,16 @@ const sc_command sc_command_run = {
             "\n"
             "  --sim          on the simulated GPU that comes with shapecache: no GPU and no\n"
             "                 driver needed; settings are SIMCUDA_* variables\n"
+            "  --torch        PROGRAM uses PyTorch: cache its tensors one by one (VIEW tensors),\n"
+            "                 with PyTorch's own cache off, and end a step with each optimizer\n"
+            "                 step; --torch=pluggable: as PyTorch's allocator instead\n"
             "  -n, --dry-run  print the variables and the command instead, for a shell\n"
             "\n"
-            "Sets LD_PRELOAD, SHAPECACHE_RUN_ID (unless it is set) and, with --sim,\n"
-            "LD_LIBRARY_PATH. Settings of the cache are variables: see shapecache env. The\n"
-            "program writes a log, by default shapecache-run.RUN/rRANK.jsonl; shapecache\n"
-            "report reads it.\n"
+            "Sets LD_PRELOAD, SHAPECACHE_RUN_ID (unless it is set), with --sim\n"
+            "LD_LIBRARY_PATH, and with --torch PYTHONPATH, SHAPECACHE_TORCH and\n"
+            "PYTORCH_NO_CUDA_MEMORY_CACHING. Settings of the cache are variables: see\n"
+            "shapecache env. The program writes a log, by default\n"
+            "shapecache-run.RUN/rRANK.jsonl; shapecache report reads it.\n"
             "\n"
             "exit status: the program's own, or 125 (shapecache could not start it), 126 (not\n"
             "executable), 127 (not found)\n",

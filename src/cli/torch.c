@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/torch.h"
+#include "cli/command.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#define STARTUP "python/startup"
+
+bool sc_torch_parse(sc_torch *torch, const char *option)
+{
+    static const struct {
+        const char *option;
+        sc_torch_view view;
+    } views[] = {{"--torch", SC_TORCH_TENSORS},
+                 {"--torch=tensors", SC_TORCH_TENSORS},
+                 {"--torch=pluggable", SC_TORCH_PLUGGABLE}};
+
+    for (size_t i = 0; i < sizeof views / sizeof *views; i++) {
+        if (!strcmp(option, views[i].option)) {
+            torch->view = views[i].view;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_startup(char out[SC_PATH_BYTES], const char *folder, const char *rest)
+{
+    char module[SC_PATH_BYTES + 32];
+    int length = snprintf(out, SC_PATH_BYTES, "%s/%s", folder, rest);
+
+    if (length <= 0 || length >= SC_PATH_BYTES)
+        return false;
+    snprintf(module, sizeof module, "%s/sitecustomize.py", out);
+    return access(module, R_OK) == 0;
+}
+
+bool sc_torch_find(sc_torch *torch, const char *folder, const char *above)
+{
+    if (!is_startup(torch->startup, folder, STARTUP) &&
+        !is_startup(torch->startup, above, "lib/shapecache/" STARTUP)) {
+        sc_say("run: the Python part (" STARTUP "/sitecustomize.py) is neither in %s nor in "
+               "%s/lib/shapecache; build shapecache (./dev build), or leave out --torch",
+               folder, above);
+        return false;
+    }
+    if (!strchr(torch->startup, ':'))
+        return true;
+    sc_say("run: Python cannot be told of \"%s\", because of the colon in it; move shapecache to a "
+           "folder without",
+           torch->startup);
+    return false;
+}
+
+/* The value of `key` in PyTorch's list "key:value,key:value", at most one byte less than `bytes`;
+ * "" if it has none. */
+static void find_value(const char *list, const char *key, char *out, size_t bytes)
+{
+    size_t length = strlen(key), used;
+
+    *out = '\0';
+    while (*(list += strspn(list, ", "))) {
+        if (!strncasecmp(list, key, length) && list[length] == ':') {
+            list += length + 1;
+            used = strcspn(list, ", ");
+            snprintf(out, bytes, "%.*s", (int)(used < bytes ? used : bytes - 1), list);
+        }
+        list += strcspn(list, ", ");
+    }
+}
+
+bool sc_torch_is_bypassed(const sc_torch *torch)
+{
+    static const char *const names[] = {"PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"};
+    char value[32];
+
+    if (torch->view == SC_TORCH_NONE)
+        return false;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *list = getenv(names[i]);
+
+        find_value(list ? list : "", "backend", value, sizeof value);
+        if (!strcasecmp(value, "cudaMallocAsync")) {
+            sc_say("run: %s has backend:%s, which takes memory from the driver's pools, past the "
+                   "cache; take it out of the variable, or leave out --torch",
+                   names[i], value);
+            return true;
+        }
+        find_value(list ? list : "", "expandable_segments", value, sizeof value);
+        if (!strcasecmp(value, "True") && torch->view == SC_TORCH_PLUGGABLE) {
+            sc_say("run: %s has expandable_segments:%s, which PyTorch refuses beside another "
+                   "allocator; take it out of the variable, or leave out --torch=pluggable",
+                   names[i], value);
+            return true;
+        }
+    }
+    return false;
+}
+
+void sc_torch_variables(const sc_torch *torch, sc_torch_set *set, void *self)
+{
+    const char *before = getenv("PYTHONPATH");
+    size_t length = strlen(torch->startup), room = length + (before ? strlen(before) : 0) + 2;
+    char *paths = sc_need(room);
+    bool is_there = before && !strncmp(before, torch->startup, length) &&
+                    (!before[length] || before[length] == ':');
+
+    if (torch->view == SC_TORCH_TENSORS)
+        set(self, "PYTORCH_NO_CUDA_MEMORY_CACHING", "1");
+    set(self, "SHAPECACHE_TORCH", torch->view == SC_TORCH_TENSORS ? "tensors" : "pluggable");
+    if (is_there)
+        snprintf(paths, room, "%s", before);
+    else /* no colon at the end: an empty entry would be the working folder */
+        snprintf(paths, room, "%s%s%s", torch->startup, before && *before ? ":" : "",
+                 before ? before : "");
+    set(self, "PYTHONPATH", paths);
+    free(paths);
+}
+
+void sc_torch_say(const sc_torch *torch)
+{
+    if (torch->view == SC_TORCH_TENSORS)
+        sc_say("--torch: PyTorch's own cache is off (PYTORCH_NO_CUDA_MEMORY_CACHING=1): every "
+               "tensor is a request; a step ends with each optimizer step");
+    else
+        sc_say(
+            "--torch=pluggable: PyTorch's allocator is libshapecache_torch.so: every tensor is a "
+            "request; a step ends with each optimizer step");
+    sc_say("--torch: capturing CUDA graphs is refused, and PyTorch's own memory figures stay 0; "
+           "what goes past the cache is told when it shows");
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT
+ * torch.h - what `run --torch` does to a PyTorch program that it starts.
+ *
+ * PyTorch keeps what it asks the driver for and cuts tensors out of it, so that the cache sees a
+ * few segments and then nothing. Here each tensor becomes a request, by PyTorch's own switch or by
+ * its interface for other allocators, and a module that Python runs at its start (sitecustomize, in
+ * hooks/python/startup) ends a step after each optimizer step. */
+#ifndef SC_CLI_TORCH_H
+#define SC_CLI_TORCH_H
+
+#include "base/path.h"
+#include <stdbool.h>
+
+typedef enum sc_torch_view {
+    SC_TORCH_NONE,      /* not asked for */
+    SC_TORCH_TENSORS,   /* PyTorch's caching off */
+    SC_TORCH_PLUGGABLE, /* ours as PyTorch's allocator */
+} sc_torch_view;
+
+typedef struct sc_torch {
+    sc_torch_view view;
+    char startup[SC_PATH_BYTES]; /* the folder of the module */
+} sc_torch;
+
+/* --torch, --torch=tensors, --torch=pluggable. False: it is none of these. */
+bool sc_torch_parse(sc_torch *torch, const char *option);
+
+/* Finds the module: beside the tool, as built, or in ../lib, as installed; says what is missing. */
+bool sc_torch_find(sc_torch *torch, const char *folder, const char *above);
+
+/* Settings of PyTorch under which the cache would see nothing; says which. */
+bool sc_torch_is_bypassed(const sc_torch *torch);
+
+/* Each variable that the program gets. */
+typedef void sc_torch_set(void *self, const char *name, const char *value);
+void sc_torch_variables(const sc_torch *torch, sc_torch_set *set, void *self);
+
+/* Two lines on stderr: what was done, and what to know. */
+void sc_torch_say(const sc_torch *torch);
+
+#endif
