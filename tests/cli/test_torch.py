@@ -28,7 +28,7 @@ class cuda:
     def is_built():
         return True
 """,
-    "torch/optim/__init__.py": "from . import optimizer\n",
+    "torch/optim/__init__.py": "from .optimizer import Optimizer\ndel optimizer\n",
     "torch/optim/optimizer.py": """
 hooks = []
 
@@ -92,7 +92,7 @@ def memory_reserved():
 
 STEPS = """
 import torch
-optimizer = torch.optim.optimizer.Optimizer()
+optimizer = torch.optim.Optimizer()
 for _ in range(8):
     for _ in range({batches}):
         torch.cuda.batch([3 << 20, 4 << 20, 3 << 20])
@@ -140,11 +140,11 @@ class Torch(Case):
         program = """
 import torch
 torch.cuda.batch([1 << 20])
-optimizer = torch.optim.optimizer.Optimizer()
+optimizer = torch.optim.Optimizer()
 for _ in range(30):
     torch.cuda.batch([3 << 20, 4 << 20, 3 << 20, 5 << 20] * 2)
 optimizer.step()
-torch.optim.optimizer.Optimizer()
+torch.optim.Optimizer()
 """
         _, records, end = self.ended(program)
         self.assertEqual([r["requests"] for r in records if r["ev"] == "step"], [1, 240])
@@ -152,7 +152,7 @@ torch.optim.optimizer.Optimizer()
     def test_of_several_optimizers_that_take_turns_one_ends_the_step(self):
         program = """
 import torch
-one, other, third = (torch.optim.optimizer.Optimizer() for _ in range(3))
+one, other, third = (torch.optim.Optimizer() for _ in range(3))
 for i in range(10):
     for optimizer in (one, other) if i < 5 else (third,):
         torch.cuda.batch([3 << 20])
@@ -206,7 +206,7 @@ import multiprocessing, os, sys
 import torch
 def work(i):
     import torch
-    torch.optim.optimizer.Optimizer().step()
+    torch.optim.Optimizer().step()
     return i
 if __name__ == "__main__":
     for how in ("fork", "spawn", "forkserver"):
@@ -270,7 +270,7 @@ assert os.waitpid(child, 0)[1] == 0
     def test_a_pytorch_that_lacks_the_hook_runs_and_that_is_said(self):
         (self.top / "packages/torch/optim/optimizer.py").write_text("class Optimizer:\n    def step(self):\n        pass\n")
         answer, _, _ = self.ended(STEPS.format(batches=1))
-        self.assertIn("--torch has no effect on torch 0.fake: AttributeError", answer.stderr)
+        self.assertIn("--torch has no effect on torch 0.fake: ImportError", answer.stderr)
 
     def test_an_unknown_view_is_wrong_use(self):
         self.fails(call("run", "--torch=graph", "--", "true"), 2, '"--torch=graph"')

@@ -114,8 +114,9 @@ def start(torch):
     view = os.environ.get("SHAPECACHE_TORCH")
     if not torch.backends.cuda.is_built():
         return
+    from torch.optim.optimizer import Optimizer, register_optimizer_step_post_hook  # no attribute of torch.optim
     if view == "pluggable":
         plug_in(torch.cuda)
     refuse_captures(torch.cuda)
-    torch.optim.optimizer.register_optimizer_step_post_hook(Steps(torch, view))
-    expect_steps(torch.optim.optimizer.Optimizer)
+    register_optimizer_step_post_hook(Steps(torch, view))
+    expect_steps(Optimizer)
