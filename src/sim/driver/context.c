@@ -7,6 +7,7 @@
 #include "device.h"
 #include "lock.h"
 #include "memory.h"
+#include "pool.h"
 #include "stream.h"
 
 #define STACK_DEPTH 64
@@ -190,6 +191,7 @@ void sim_context_end_and_unlock(struct sim_context *context)
     sim_context_drain_locked(context);
     sim_handle_close_all_locked(context);
     sim_streams_end_locked(context);
+    sim_pools_end_locked(context);
     blocks = sim_memory_end_locked(context);
     context->ending = false;
     sim_progress_locked();

@@ -5,6 +5,7 @@
 #include "context.h"
 #include "device.h"
 #include "lock.h"
+#include "pool.h"
 #include "stream.h"
 
 /* What cuCtxGetApiVersion has answered for every context made since CUDA 3.2. */
@@ -261,6 +262,7 @@ static CUresult synchronise(enum sim_call call, CUcontext ctx)
     status = sim_capture_ask_context_locked(context);
     if (status == CUDA_SUCCESS)
         sim_context_drain_locked(context);
+    sim_pools_settle_locked();
     sim_unlock();
     return status == CUDA_SUCCESS ? (CUresult)context->sticky : status;
 }

@@ -3,6 +3,7 @@
 
 #include "internal.h"
 #include "lock.h"
+#include "pool.h"
 #include "process.h"
 #include "settings.h"
 
@@ -36,6 +37,14 @@ int sim_device_count(void)
     return device_count;
 }
 
+CUresult sim_device_of(const CUmemLocation *location, struct sim_device **device)
+{
+    if (location->type != CU_MEM_LOCATION_TYPE_DEVICE)
+        return CUDA_ERROR_INVALID_VALUE;
+    *device = sim_device_find(location->id);
+    return *device ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+}
+
 static uint64_t round_up(uint64_t bytes, uint64_t unit)
 {
     return (bytes + unit - 1) / unit * unit;
@@ -65,7 +74,7 @@ static uint64_t total_mapped(void)
     return total;
 }
 
-bool sim_device_take_locked(struct sim_device *device, size_t bytes)
+static bool take(struct sim_device *device, size_t bytes)
 {
     uint64_t large = device->large;
     uint64_t small = device->small;
@@ -90,6 +99,14 @@ bool sim_device_take_locked(struct sim_device *device, size_t bytes)
     if (total > total_peak)
         total_peak = total;
     return true;
+}
+
+bool sim_device_take_locked(struct sim_device *device, size_t bytes)
+{
+    if (take(device, bytes))
+        return true;
+    sim_pools_make_room_locked(device);
+    return take(device, bytes);
 }
 
 void sim_device_give_locked(struct sim_device *device, size_t bytes)

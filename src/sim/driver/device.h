@@ -31,7 +31,11 @@ CUresult sim_devices_start_locked(void);
 struct sim_device *sim_device_find(CUdevice ordinal);
 int sim_device_count(void);
 
-/* Takes `bytes` from the device's memory; false if that does not fit. */
+/* The device that a place of memory names. */
+CUresult sim_device_of(const CUmemLocation *location, struct sim_device **device);
+
+/* Takes `bytes` from the device's memory, of which its pools give up what they need not keep; false
+ * if that does not fit. */
 bool sim_device_take_locked(struct sim_device *device, size_t bytes);
 void sim_device_give_locked(struct sim_device *device, size_t bytes);
 

@@ -5,6 +5,7 @@
 #include "context.h"
 #include "event.h"
 #include "lock.h"
+#include "pool.h"
 #include "stream.h"
 
 #define EVENT_FLAGS                                                                                \
@@ -207,6 +208,7 @@ CUresult cuEventSynchronize(CUevent hEvent)
             sim_wait_locked();
         sim_mark_drop_locked(mark);
     }
+    sim_pools_settle_locked();
     sim_unlock();
     return status == CUDA_SUCCESS ? (CUresult)context->sticky : status;
 }

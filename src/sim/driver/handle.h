@@ -24,6 +24,7 @@ enum sim_kind {
     SIM_NODE,     /* of a graph */
     SIM_EXEC,     /* a graph that can be launched */
     SIM_PHYSICAL, /* memory to be mapped */
+    SIM_POOL,
 };
 
 struct sim_object {

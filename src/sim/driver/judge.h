@@ -12,6 +12,7 @@
  *     early-reuse       runs on memory whose former owner's operations are not done
  *     out-of-bounds     beyond the allocation, or where there never was any
  *     no-access         of mapped memory that the device was given no access to
+ *     early-use         of memory whose allocation the streams have not come to
  *     handed-out-twice  an allocation of memory that is another's
  *     double-free       a free of what was freed before
  *     invalid-free      a free of what was never allocated

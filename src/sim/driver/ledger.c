@@ -226,10 +226,37 @@ struct sim_record *sim_ledger_begin(uintptr_t address)
 void sim_ledger_finish(struct sim_record *record, bool freed)
 {
     pthread_mutex_lock(&lock);
-    if (atomic_load(&record->state) == SIM_FREEING)
+    if (!freed)
+        atomic_store(&record->ordered, false);
+    if (atomic_load(&record->state) == SIM_FREEING && !atomic_load(&record->ordered))
         atomic_store(&record->state, freed ? SIM_FREED : SIM_LIVE);
     pthread_mutex_unlock(&lock);
     sim_ledger_put(record);
+}
+
+struct sim_record *sim_ledger_order(uintptr_t address)
+{
+    struct sim_record *record;
+
+    pthread_mutex_lock(&lock);
+    record = overlapping(address, 1);
+    if (record && record->address == address && atomic_load(&record->state) == SIM_FREEING) {
+        atomic_store(&record->ordered, true);
+        hold(record);
+    } else {
+        record = NULL;
+    }
+    pthread_mutex_unlock(&lock);
+    return record;
+}
+
+void sim_ledger_pass(struct sim_record *record)
+{
+    pthread_mutex_lock(&lock);
+    atomic_store(&record->passed, true);
+    if (atomic_load(&record->state) == SIM_FREEING)
+        atomic_store(&record->state, SIM_FREED);
+    pthread_mutex_unlock(&lock);
 }
 
 struct sim_record *sim_ledger_find(uintptr_t address)

@@ -10,7 +10,8 @@
  *     live -> freeing (the free was called) -> freed (it returned) -> reused (given out again)
  *
  * (a free that fails goes back to live; memory that others are given while its free is on its way
- * skips "freed"). An operation claims the records it touches when it is enqueued and keeps them
+ * skips "freed"; where the free is an operation of a stream, "freed" comes when that is done). An
+ * operation claims the records it touches when it is enqueued and keeps them
  * until it is done; the judge compares what they are by then.
  *
  * The table holds the live records and, of the others, those whose memory is still mapped and the
@@ -32,6 +33,8 @@ struct sim_record {
     atomic_uint references;
     _Atomic enum sim_ownership state;
     atomic_uint claims;    /* of operations that are not done */
+    atomic_bool ordered;   /* its free is an operation of a stream, and */
+    atomic_bool passed;    /* that has been done */
     _Atomic uint64_t heir; /* the number of the record that was given its memory; 0: none */
     uintptr_t address;
     size_t bytes;
@@ -65,6 +68,12 @@ bool sim_ledger_add(uintptr_t address, size_t bytes, uint64_t *twice);
  * caller holds it until sim_ledger_finish(), which says what came of the free. */
 struct sim_record *sim_ledger_begin(uintptr_t address);
 void sim_ledger_finish(struct sim_record *record, bool freed);
+
+/* The record that begins at `address` and whose free is on its way: the free takes place in the
+ * order of a stream, and work before it need not be done sooner. Held; NULL: none. The second says
+ * that the stream has got there. */
+struct sim_record *sim_ledger_order(uintptr_t address);
+void sim_ledger_pass(struct sim_record *record);
 
 /* The record whose bytes include `address`, whatever its state, or the first live one at or behind
  * it; held; NULL: none. */

@@ -9,6 +9,7 @@
 #include "internal.h"
 #include "ledger.h"
 #include "lock.h"
+#include "pool.h"
 #include "range.h"
 #include "space.h"
 #include "stream.h"
@@ -126,12 +127,22 @@ CUresult sim_memory_register(struct sim_context *context, uintptr_t address, siz
     return status;
 }
 
+static struct sim_block *block_of_pool(const struct sim_block *segment, uintptr_t address)
+{
+    struct sim_piece *piece = sim_piece_find_locked(segment, address);
+
+    return piece ? &piece->block : NULL;
+}
+
 struct sim_block *sim_memory_find_locked(uintptr_t address)
 {
     struct sim_block *block = NULL;
 
-    if (sim_space_look_locked(address, &block) == SIM_PLACE_BLOCK)
-        return address - block->address < block->bytes ? block : NULL;
+    if (sim_space_look_locked(address, &block) == SIM_PLACE_BLOCK) {
+        if (block->kind == SIM_SEGMENT_MEMORY)
+            block = block_of_pool(block, address);
+        return block && address - block->address < block->bytes ? block : NULL;
+    }
     for (block = registered; block; block = block->next)
         if (address >= block->address && address - block->address < block->bytes)
             return block;
@@ -157,7 +168,9 @@ static void release_block(struct sim_block *block)
 
 static bool is_of(const struct sim_block *block, enum sim_memory_kind kind)
 {
-    return block->kind == kind || (kind == SIM_DEVICE_MEMORY && block->kind == SIM_MANAGED_MEMORY);
+    return block->kind == kind ||
+           (kind == SIM_DEVICE_MEMORY &&
+            (block->kind == SIM_MANAGED_MEMORY || block->kind == SIM_POOL_MEMORY));
 }
 
 CUresult sim_memory_free(uintptr_t address, enum sim_memory_kind kind, uint64_t cost_ns)
@@ -178,17 +191,24 @@ CUresult sim_memory_free(uintptr_t address, enum sim_memory_kind kind, uint64_t 
     }
     block->freeing = true;
     sim_context_drain_locked(context);
-    block->freed = true;
-    unlink_block(block);
+    if (block->kind == SIM_POOL_MEMORY) {
+        sim_pool_release_locked(block);
+        block = NULL;
+    } else {
+        block->freed = true;
+        unlink_block(block);
+    }
     sim_unlock();
     sim_spend_ns(cost_ns);
-    release_block(block);
+    if (block)
+        release_block(block);
     return CUDA_SUCCESS;
 }
 
 static bool is_on_device(const struct sim_block *block)
 {
-    return is_of(block, SIM_DEVICE_MEMORY) || block->kind == SIM_MAPPED_MEMORY;
+    return is_of(block, SIM_DEVICE_MEMORY) || block->kind == SIM_MAPPED_MEMORY ||
+           block->kind == SIM_SEGMENT_MEMORY;
 }
 
 static enum sim_place look(uintptr_t address, bool *known, bool *device)
@@ -262,6 +282,9 @@ bool sim_memory_check(const char *what, const struct sim_touch *touch, bool repo
         size = block->bytes;
         if (block->kind == SIM_MAPPED_MEMORY)
             kind = sim_range_check_locked(touch, sim_stream_running()->object.context->device);
+        else if (block->kind == SIM_SEGMENT_MEMORY)
+            kind = sim_pool_check_locked(block, touch, sim_ticket_running(),
+                                         sim_stream_running()->object.context->device);
         else if (offset > size || touch->bytes > size - offset)
             kind = "out-of-bounds";
         else if (block->freed)

@@ -26,7 +26,9 @@ enum sim_memory_kind {
     SIM_MANAGED_MEMORY, /* migrates on demand, so that no device's memory is taken by allocating */
     SIM_PINNED_MEMORY,
     SIM_REGISTERED_MEMORY,
-    SIM_MAPPED_MEMORY, /* of a struct sim_mapping, see range.h */
+    SIM_MAPPED_MEMORY,  /* of a struct sim_mapping, see range.h */
+    SIM_POOL_MEMORY,    /* of a struct sim_piece, see pool.h */
+    SIM_SEGMENT_MEMORY, /* what a pool has: nobody's allocation */
 };
 
 struct sim_block {
@@ -52,7 +54,8 @@ CUresult sim_memory_register(struct sim_context *context, uintptr_t address, siz
                              unsigned flags);
 
 /* Frees the block of `kind` that begins at `address`, after the work of its context; `cost_ns` is
- * spent on top. Device memory includes the managed. CUDA_ERROR_INVALID_VALUE: no such block. */
+ * spent on top. Device memory includes the managed and what came from a pool.
+ * CUDA_ERROR_INVALID_VALUE: no such block. */
 CUresult sim_memory_free(uintptr_t address, enum sim_memory_kind kind, uint64_t cost_ns);
 
 /* The block whose bytes include `address`; NULL: none. */

@@ -7,6 +7,7 @@
 #include "memory.h"
 #include "physical.h"
 #include "pointer.h"
+#include "pool.h"
 #include "range.h"
 #include "stream.h"
 
@@ -20,6 +21,7 @@ struct subject {
     size_t range_bytes;
     unsigned handle_types;
     int access;
+    struct sim_pool *pool;
     unsigned long long memory; /* the same for all addresses of one piece of memory */
 };
 
@@ -52,6 +54,8 @@ static bool find(CUdeviceptr address, const struct sim_context *context, struct 
     }
     if (out->mapped && block->kind == SIM_MAPPED_MEMORY)
         describe_mapping_locked(out, context->device);
+    if (out->mapped && block->kind == SIM_POOL_MEMORY)
+        out->pool = sim_pool_of(block);
     if (range) {
         out->range = range->address;
         out->range_bytes = range->bytes;
@@ -102,13 +106,14 @@ static CUresult read_attribute(CUpointer_attribute what, const struct subject *s
 {
     const struct sim_block *block = subject->mapped ? &subject->block : NULL;
     bool managed = block && block->kind == SIM_MANAGED_MEMORY;
-    bool device =
-        block && (block->kind == SIM_DEVICE_MEMORY || block->kind == SIM_MAPPED_MEMORY || managed);
+    bool device = block && (managed || block->kind == SIM_DEVICE_MEMORY ||
+                            block->kind == SIM_MAPPED_MEMORY || block->kind == SIM_POOL_MEMORY);
     bool host = block && (!device || managed);
 
     switch (what) {
     case CU_POINTER_ATTRIBUTE_CONTEXT:
-        *(CUcontext *)data = block ? (CUcontext)block->context : NULL;
+        *(CUcontext *)data =
+            block && block->kind != SIM_POOL_MEMORY ? (CUcontext)block->context : NULL;
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
         *(unsigned *)data = device ? CU_MEMORYTYPE_DEVICE : host ? CU_MEMORYTYPE_HOST : 0;
@@ -151,7 +156,7 @@ static CUresult read_attribute(CUpointer_attribute what, const struct subject *s
         *(int *)data = subject->access;
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
-        *(void **)data = NULL;
+        *(void **)data = subject->pool;
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID:
         *(unsigned long long *)data = subject->memory;

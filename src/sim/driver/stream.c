@@ -17,10 +17,16 @@ static uint64_t last_ticket;
 static uint64_t last_id;
 static uint64_t created;
 static _Thread_local const struct sim_stream *running;
+static _Thread_local uint64_t running_ticket;
 
 const struct sim_stream *sim_stream_running(void)
 {
     return running;
+}
+
+uint64_t sim_ticket_running(void)
+{
+    return running_ticket;
 }
 
 uint64_t sim_ticket_locked(void)
@@ -220,6 +226,7 @@ static void *work(void *argument)
             sim_wait_locked();
         sim_unlock();
         sim_spend_ns(delay);
+        running_ticket = op->ticket;
         sim_op_run(op, op->claims);
         sim_lock();
         complete_head(stream);

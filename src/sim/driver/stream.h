@@ -113,8 +113,9 @@ void sim_streams_condemn_locked(uintptr_t address, size_t bytes);
 /* Runs an operation, or a graph's step with its part of the claims, and judges it. */
 void sim_op_run(struct sim_op *op, const struct sim_claim *claims);
 
-/* The stream whose worker the calling thread is. */
+/* The stream whose worker the calling thread is, and the ticket of what it runs. */
 const struct sim_stream *sim_stream_running(void);
+uint64_t sim_ticket_running(void);
 
 /* Gives up an operation that was never queued. */
 void sim_op_drop_locked(struct sim_op *op);

@@ -6,6 +6,7 @@
 #include "device.h"
 #include "event.h"
 #include "lock.h"
+#include "pool.h"
 #include "stream.h"
 
 static CUresult create(enum sim_call call, CUstream *phStream, unsigned flags, int priority)
@@ -113,6 +114,7 @@ static CUresult synchronise(enum sim_call call, CUstream hStream, bool per_threa
         status = sim_capture_ask_stream_locked(stream);
     if (status == CUDA_SUCCESS)
         sim_stream_wait_locked(stream, sim_ticket_locked());
+    sim_pools_settle_locked();
     sim_unlock();
     return status == CUDA_SUCCESS ? (CUresult)context->sticky : status;
 }

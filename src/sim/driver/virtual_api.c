@@ -129,22 +129,13 @@ CUresult cuMemUnmap(CUdeviceptr ptr, size_t size)
     return status;
 }
 
-/* The device a location names, if its access can be spoken of at all. */
-static CUresult find_device(const CUmemLocation *location, struct sim_device **device)
-{
-    if (location->type != CU_MEM_LOCATION_TYPE_DEVICE)
-        return CUDA_ERROR_INVALID_VALUE;
-    *device = sim_device_find(location->id);
-    return *device ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
-}
-
 static CUresult check_access(const CUmemAccessDesc *desc, size_t count)
 {
     CUresult status = CUDA_SUCCESS;
     struct sim_device *device;
 
     for (size_t i = 0; i < count && status == CUDA_SUCCESS; i++) {
-        status = find_device(&desc[i].location, &device);
+        status = sim_device_of(&desc[i].location, &device);
         if (desc[i].flags != CU_MEM_ACCESS_FLAGS_PROT_NONE &&
             desc[i].flags != CU_MEM_ACCESS_FLAGS_PROT_READ &&
             desc[i].flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
@@ -180,7 +171,7 @@ CUresult cuMemGetAccess(unsigned long long *flags, const CUmemLocation *location
         return status;
     if (!flags || !location)
         return CUDA_ERROR_INVALID_VALUE;
-    status = find_device(location, &device);
+    status = sim_device_of(location, &device);
     if (status != CUDA_SUCCESS)
         return status;
     sim_lock();

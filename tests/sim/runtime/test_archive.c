@@ -40,11 +40,10 @@ END_TEST
 
 START_TEST(what_is_not_modelled_is_inside_and_says_so)
 {
-    cudaMemPool_t pool;
-    struct cudaMemPoolProps properties;
+    struct cudaMemPoolPtrExportData data;
+    int nothing = 0;
 
-    memset(&properties, 0, sizeof(properties));
-    fails(cudaErrorNotSupported, cudaMemPoolCreate(&pool, &properties));
+    fails(cudaErrorNotSupported, cudaMemPoolExportPointer(&data, &nothing));
 }
 END_TEST
 

@@ -1,0 +1,619 @@
+/* SPDX-License-Identifier: MIT */
+#include "pool.h"
+
+#include <stdlib.h>
+
+#include "device.h"
+#include "ledger.h"
+#include "settings.h"
+#include "space.h"
+#include "stream.h"
+
+#define UNIT        ((size_t)512)
+#define CHUNK       ((size_t)32 << 20)
+#define MAX_DEVICES 16
+
+static struct sim_pool *all;
+static struct sim_pool *standard[MAX_DEVICES], *current[MAX_DEVICES];
+static unsigned long long last_id;
+
+/* A free in its stream: it tells the ledger when it is reached. */
+struct free_op {
+    struct sim_op op;
+    struct sim_record *record; /* NULL: nobody told us of the allocation */
+};
+
+static size_t round_up(size_t bytes, size_t unit)
+{
+    return (bytes + unit - 1) / unit * unit;
+}
+
+static bool meet(uintptr_t one, size_t one_bytes, uintptr_t other, size_t other_bytes)
+{
+    return one < other + other_bytes && other < one + one_bytes;
+}
+
+/* Pools. */
+
+struct sim_pool *sim_pool_new_locked(struct sim_device *device, uint64_t most_bytes)
+{
+    struct sim_pool *pool = calloc(1, sizeof *pool);
+
+    if (!pool)
+        return NULL;
+    *pool = (struct sim_pool){.object = {.kind = SIM_POOL},
+                              .next = all,
+                              .device = device,
+                              .most_bytes = most_bytes > 0 ? most_bytes : UINT64_MAX,
+                              .follow_events = 1,
+                              .opportunistic = 1,
+                              .internal = 1,
+                              .readers = 1u << device->ordinal,
+                              .writers = 1u << device->ordinal};
+    if (!sim_handle_add_locked(&pool->object)) {
+        free(pool);
+        return NULL;
+    }
+    all = pool;
+    return pool;
+}
+
+struct sim_pool *sim_pool_standard_locked(struct sim_device *device)
+{
+    struct sim_pool **pool = &standard[device->ordinal];
+
+    if (!*pool)
+        *pool = sim_pool_new_locked(device, 0);
+    if (*pool)
+        (*pool)->standard = true;
+    return *pool;
+}
+
+struct sim_pool *sim_pool_current_locked(struct sim_device *device)
+{
+    struct sim_pool *pool = current[device->ordinal];
+
+    return pool ? pool : sim_pool_standard_locked(device);
+}
+
+void sim_pool_choose_locked(struct sim_device *device, struct sim_pool *pool)
+{
+    current[device->ordinal] = pool;
+}
+
+struct sim_pool *sim_pool_find_locked(CUmemoryPool handle)
+{
+    return sim_handle_find_locked(handle, SIM_POOL);
+}
+
+static void end_if_over(struct sim_pool *pool)
+{
+    struct sim_pool **link = &all;
+
+    if (!pool->destroyed || pool->live > 0 || pool->ghosts || pool->segments)
+        return;
+    while (*link != pool)
+        link = &(*link)->next;
+    *link = pool->next;
+    free(pool);
+}
+
+void sim_pool_destroy_locked(struct sim_pool *pool)
+{
+    if (current[pool->device->ordinal] == pool)
+        current[pool->device->ordinal] = NULL;
+    sim_handle_remove_locked(&pool->object);
+    pool->destroyed = true;
+    sim_pool_trim_locked(pool, 0);
+}
+
+/* Ghosts. */
+
+static void forget_done(struct sim_pool *pool)
+{
+    struct sim_ghost **link = &pool->ghosts;
+
+    while (*link) {
+        struct sim_ghost *ghost = *link;
+
+        if (ghost->mark->done) {
+            *link = ghost->next;
+            sim_mark_drop_locked(ghost->mark);
+            free(ghost);
+        } else {
+            link = &ghost->next;
+        }
+    }
+}
+
+/* A ghost of those bytes that the order of `stream` does not take care of; NULL stream: any. */
+static struct sim_ghost *in_the_way(const struct sim_pool *pool, uintptr_t address, size_t bytes,
+                                    const struct sim_stream *stream)
+{
+    struct sim_ghost *ghost = pool->ghosts;
+
+    while (ghost && (ghost->mark->done || (stream && ghost->stream == stream->id) ||
+                     !meet(ghost->address, ghost->bytes, address, bytes)))
+        ghost = ghost->next;
+    return ghost;
+}
+
+/* Segments and pieces. */
+
+static void count_reserved(struct sim_pool *pool)
+{
+    if (pool->reserved > pool->reserved_high)
+        pool->reserved_high = pool->reserved;
+}
+
+static struct sim_piece *new_piece(struct sim_pool *pool, uintptr_t address, size_t room)
+{
+    struct sim_piece *piece = calloc(1, sizeof *piece);
+
+    if (piece)
+        *piece = (struct sim_piece){.pool = pool, .address = address, .room = room};
+    return piece;
+}
+
+/* A segment of that size; NULL: the device has no room, or the pool may not have more. */
+static struct sim_segment *add_segment(struct sim_pool *pool, size_t bytes)
+{
+    struct sim_segment *segment;
+
+    if (bytes > pool->most_bytes || pool->reserved > pool->most_bytes - bytes ||
+        !sim_device_take_locked(pool->device, bytes))
+        return NULL;
+    segment = calloc(1, sizeof *segment);
+    if (!segment)
+        goto give_back;
+    segment->block =
+        (struct sim_block){.device = pool->device,
+                           .address = sim_space_place_locked(&segment->block, bytes, UNIT),
+                           .bytes = bytes,
+                           .kind = SIM_SEGMENT_MEMORY};
+    segment->pool = pool;
+    if (segment->block.address == 0)
+        goto free_segment;
+    segment->pieces = new_piece(pool, segment->block.address, bytes);
+    if (!segment->pieces)
+        goto clear;
+    segment->pieces->virgin = true;
+    segment->next = pool->segments;
+    pool->segments = segment;
+    pool->reserved += bytes;
+    count_reserved(pool);
+    sim_ledger_mapped(segment->block.address, bytes);
+    return segment;
+
+clear:
+    sim_space_clear_locked(segment->block.address, bytes);
+free_segment:
+    free(segment);
+give_back:
+    sim_device_give_locked(pool->device, bytes);
+    return NULL;
+}
+
+static void drop_segment(struct sim_segment **link)
+{
+    struct sim_segment *segment = *link;
+    struct sim_block *block = &segment->block;
+
+    *link = segment->next;
+    segment->pool->reserved -= block->bytes;
+    sim_ledger_unmapped(block->address, block->bytes);
+    sim_space_discard(block->address, block->bytes);
+    sim_space_clear_locked(block->address, block->bytes);
+    sim_device_give_locked(block->device, block->bytes);
+    free(segment->pieces);
+    free(segment);
+}
+
+void sim_pool_trim_locked(struct sim_pool *pool, uint64_t keep)
+{
+    struct sim_segment **link = &pool->segments;
+
+    forget_done(pool);
+    while (*link) {
+        const struct sim_segment *segment = *link;
+        const struct sim_block *block = &segment->block;
+
+        if (!segment->pieces->live && !segment->pieces->next && pool->reserved > keep &&
+            pool->reserved - block->bytes >= keep &&
+            !in_the_way(pool, block->address, block->bytes, NULL))
+            drop_segment(link);
+        else
+            link = &(*link)->next;
+    }
+    end_if_over(pool);
+}
+
+/* Where `room` bytes fit into a free piece for `stream`; 0: nowhere. */
+static uintptr_t fit(const struct sim_piece *piece, size_t room, const struct sim_stream *stream,
+                     bool over_ghosts)
+{
+    uintptr_t end = piece->address + piece->room;
+    uintptr_t at = piece->address;
+    const struct sim_ghost *ghost;
+
+    while (at + room <= end) {
+        ghost = over_ghosts ? NULL : in_the_way(piece->pool, at, room, stream);
+        if (!ghost)
+            return at;
+        at = ghost->address + ghost->bytes;
+    }
+    return 0;
+}
+
+/* Cuts a free piece off at `at`: what lies behind becomes a piece of its own. */
+static bool cut(struct sim_piece *piece, uintptr_t at)
+{
+    struct sim_piece *rest;
+
+    if (at == piece->address + piece->room)
+        return true;
+    rest = new_piece(piece->pool, at, piece->address + piece->room - at);
+    if (!rest)
+        return false;
+    rest->virgin = piece->virgin;
+    rest->next = piece->next;
+    rest->previous = piece;
+    if (rest->next)
+        rest->next->previous = rest;
+    piece->next = rest;
+    piece->room = at - piece->address;
+    return true;
+}
+
+/* The piece of exactly those bytes, taken out of a free one; NULL: out of memory. */
+static struct sim_piece *carve(struct sim_piece *piece, uintptr_t at, size_t room)
+{
+    if (at > piece->address) {
+        if (!cut(piece, at))
+            return NULL;
+        piece = piece->next;
+    }
+    return cut(piece, at + room) ? piece : NULL;
+}
+
+static struct sim_piece *find_room(const struct sim_pool *pool, size_t room,
+                                   const struct sim_stream *stream, bool over_ghosts)
+{
+    for (const struct sim_segment *segment = pool->segments; segment; segment = segment->next)
+        for (struct sim_piece *piece = segment->pieces; piece; piece = piece->next) {
+            uintptr_t at =
+                piece->live || piece->room < room ? 0 : fit(piece, room, stream, over_ghosts);
+
+            if (at != 0)
+                return carve(piece, at, room);
+        }
+    return NULL;
+}
+
+static struct sim_piece *grow(struct sim_pool *pool, size_t room)
+{
+    size_t unit = sim_settings()->granule;
+    size_t least = round_up(room, unit);
+    struct sim_segment *segment = NULL;
+
+    if (least < CHUNK)
+        segment = add_segment(pool, round_up(CHUNK, unit));
+    if (!segment)
+        segment = add_segment(pool, least);
+    return segment ? carve(segment->pieces, segment->pieces->address, room) : NULL;
+}
+
+static void merge_with_next(struct sim_piece *piece)
+{
+    struct sim_piece *next = piece->next;
+
+    if (!next || piece->live || next->live)
+        return;
+    piece->room += next->room;
+    piece->virgin = piece->virgin && next->virgin;
+    piece->next = next->next;
+    if (piece->next)
+        piece->next->previous = piece;
+    free(next);
+}
+
+/* The piece is nobody's: it becomes one with its neighbours. */
+static void make_free(struct sim_piece *piece)
+{
+    sim_mark_drop_locked(piece->mark);
+    piece->mark = NULL;
+    piece->live = piece->virgin = false;
+    piece->pool->live--;
+    piece->pool->used -= piece->room;
+    merge_with_next(piece);
+    if (piece->previous)
+        merge_with_next(piece->previous);
+}
+
+struct sim_piece *sim_piece_find_locked(const struct sim_block *segment, uintptr_t address)
+{
+    struct sim_piece *piece = ((const struct sim_segment *)segment)->pieces;
+
+    while (piece && address - piece->address >= piece->room)
+        piece = piece->next;
+    return piece && piece->live ? piece : NULL;
+}
+
+/* Allocation. */
+
+/* Makes `stream` wait for those who still use the memory. */
+static CUresult wait_for_ghosts(const struct sim_piece *piece, struct sim_stream *stream)
+{
+    const struct sim_ghost *ghost;
+    CUresult status = CUDA_SUCCESS;
+
+    for (ghost = piece->pool->ghosts; ghost && status == CUDA_SUCCESS; ghost = ghost->next) {
+        struct sim_op *op;
+
+        if (ghost->mark->done || ghost->stream == stream->id ||
+            !meet(ghost->address, ghost->bytes, piece->address, piece->room))
+            continue;
+        op = sim_op_empty();
+        if (!op)
+            return CUDA_ERROR_OUT_OF_MEMORY;
+        op->wait = sim_mark_share_locked(ghost->mark);
+        status = sim_stream_enqueue_locked(stream, op);
+    }
+    return status;
+}
+
+/* Puts the allocation into its stream and gives the piece to the program. */
+static CUresult give(struct sim_piece *piece, struct sim_stream *stream, size_t bytes)
+{
+    struct sim_pool *pool = piece->pool;
+    CUresult status = wait_for_ghosts(piece, stream);
+    struct sim_mark *mark = sim_mark_new();
+    struct sim_op *op = sim_op_empty();
+
+    if (!mark || !op || status != CUDA_SUCCESS) {
+        free(mark);
+        free(op);
+        return status == CUDA_SUCCESS ? CUDA_ERROR_OUT_OF_MEMORY : status;
+    }
+    op->record = sim_mark_share_locked(mark);
+    status = sim_stream_enqueue_locked(stream, op);
+    if (status != CUDA_SUCCESS) {
+        sim_mark_drop_locked(mark);
+        return status;
+    }
+    piece->block = (struct sim_block){.context = stream->object.context,
+                                      .device = pool->device,
+                                      .address = piece->address,
+                                      .bytes = bytes,
+                                      .kind = SIM_POOL_MEMORY,
+                                      .id = ++last_id};
+    piece->live = true;
+    piece->mark = mark;
+    piece->born = sim_ticket_locked();
+    pool->live++;
+    pool->used += piece->room;
+    if (pool->used > pool->used_high)
+        pool->used_high = pool->used;
+    return CUDA_SUCCESS;
+}
+
+CUresult sim_pool_alloc_locked(struct sim_pool *pool, struct sim_stream *stream, size_t bytes,
+                               struct sim_given *given)
+{
+    size_t room = round_up(bytes, UNIT);
+    struct sim_piece *piece;
+    CUresult status;
+
+    if (bytes > pool->device->memory)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    forget_done(pool);
+    piece = find_room(pool, room, stream, false);
+    given->grown = !piece;
+    if (!piece)
+        piece = grow(pool, room);
+    if (!piece && pool->internal)
+        piece = find_room(pool, room, stream, true);
+    if (!piece)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    status = give(piece, stream, bytes);
+    if (status == CUDA_SUCCESS) {
+        given->address = piece->address;
+        return status;
+    }
+    merge_with_next(piece);
+    if (piece->previous)
+        merge_with_next(piece->previous);
+    return status;
+}
+
+/* Freeing. */
+
+static void run_free(struct sim_op *op, const struct sim_claim *claims)
+{
+    (void)claims;
+    if (((struct free_op *)op)->record)
+        sim_ledger_pass(((struct free_op *)op)->record);
+}
+
+static void release_free(struct sim_op *op)
+{
+    if (((struct free_op *)op)->record)
+        sim_ledger_put(((struct free_op *)op)->record);
+    free(op);
+}
+
+static struct sim_op *new_free(uintptr_t address)
+{
+    struct free_op *made = malloc(sizeof *made);
+
+    if (!made)
+        return NULL;
+    made->op =
+        (struct sim_op){.run = run_free, .release = release_free, .node = CU_GRAPH_NODE_TYPE_EMPTY};
+    made->record = sim_ledger_order(address);
+    return &made->op;
+}
+
+/* The live piece that begins there. */
+static struct sim_piece *piece_at(uintptr_t address)
+{
+    struct sim_block *block = NULL;
+    struct sim_piece *piece;
+
+    if (sim_space_look_locked(address, &block) != SIM_PLACE_BLOCK ||
+        block->kind != SIM_SEGMENT_MEMORY)
+        return NULL;
+    piece = sim_piece_find_locked(block, address);
+    return piece && piece->address == address && !piece->block.freeing ? piece : NULL;
+}
+
+CUresult sim_pool_free_locked(uintptr_t address, struct sim_stream *stream)
+{
+    struct sim_piece *piece = piece_at(address);
+    struct sim_ghost *ghost;
+    struct sim_mark *mark;
+    struct sim_op *op;
+    CUresult status;
+
+    if (!piece)
+        return CUDA_ERROR_INVALID_VALUE;
+    ghost = malloc(sizeof *ghost);
+    mark = sim_mark_new();
+    op = ghost && mark ? new_free(address) : NULL;
+    if (!op) {
+        free(ghost);
+        free(mark);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    op->record = sim_mark_share_locked(mark);
+    status = sim_stream_enqueue_locked(stream, op);
+    if (status != CUDA_SUCCESS) {
+        sim_mark_drop_locked(mark);
+        free(ghost);
+        return status;
+    }
+    *ghost = (struct sim_ghost){.next = piece->pool->ghosts,
+                                .address = address,
+                                .bytes = piece->room,
+                                .born = piece->born,
+                                .died = sim_ticket_locked(),
+                                .stream = stream->id,
+                                .mark = mark};
+    piece->pool->ghosts = ghost;
+    make_free(piece);
+    return CUDA_SUCCESS;
+}
+
+static struct sim_piece *piece_of_block(const struct sim_block *block)
+{
+    return (struct sim_piece *)((uintptr_t)block - offsetof(struct sim_piece, block));
+}
+
+struct sim_pool *sim_pool_of(const struct sim_block *block)
+{
+    return piece_of_block(block)->pool;
+}
+
+void sim_pool_release_locked(struct sim_block *block)
+{
+    make_free(piece_of_block(block));
+}
+
+/* All pools. */
+
+void sim_pools_settle_locked(void)
+{
+    struct sim_pool *next;
+
+    for (struct sim_pool *pool = all; pool; pool = next) {
+        next = pool->next;
+        sim_pool_trim_locked(pool, pool->destroyed ? 0 : pool->threshold);
+    }
+}
+
+void sim_pools_make_room_locked(const struct sim_device *device)
+{
+    struct sim_pool *next;
+
+    for (struct sim_pool *pool = all; pool; pool = next) {
+        next = pool->next;
+        if (pool->device == device)
+            sim_pool_trim_locked(pool, 0);
+    }
+}
+
+/* A piece of the segment that belongs to the context; NULL: none is left. */
+static struct sim_piece *piece_of(const struct sim_segment *segment,
+                                  const struct sim_context *context)
+{
+    struct sim_piece *piece = segment->pieces;
+
+    while (piece && (!piece->live || piece->block.freeing || piece->block.context != context))
+        piece = piece->next;
+    return piece;
+}
+
+void sim_pools_end_locked(const struct sim_context *context)
+{
+    struct sim_piece *piece;
+
+    for (struct sim_pool *pool = all; pool; pool = pool->next)
+        for (struct sim_segment *segment = pool->segments; segment; segment = segment->next)
+            while ((piece = piece_of(segment, context))) {
+                sim_ledger_unmapped(piece->address, piece->room);
+                make_free(piece);
+            }
+    sim_pools_settle_locked();
+}
+
+/* Checks. */
+
+/* The former owner that the operation belongs to; NULL: none that is still remembered. */
+static const struct sim_ghost *former(const struct sim_pool *pool, const struct sim_touch *touch,
+                                      uint64_t ticket)
+{
+    const struct sim_ghost *ghost = pool->ghosts;
+
+    while (ghost &&
+           (ticket < ghost->born || ticket >= ghost->died || touch->address < ghost->address ||
+            touch->address - ghost->address >= ghost->bytes))
+        ghost = ghost->next;
+    return ghost;
+}
+
+static size_t room_behind(uintptr_t start, size_t bytes, uintptr_t address)
+{
+    return address - start < bytes ? bytes - (address - start) : 0;
+}
+
+const char *sim_pool_check_locked(const struct sim_block *segment, const struct sim_touch *touch,
+                                  uint64_t ticket, const struct sim_device *device)
+{
+    const struct sim_pool *pool = ((const struct sim_segment *)segment)->pool;
+    const struct sim_piece *piece = ((const struct sim_segment *)segment)->pieces;
+    const struct sim_ghost *ghost = former(pool, touch, ticket);
+    uint32_t allowed = touch->writes ? pool->writers : pool->readers;
+    bool gone, ready = true;
+    size_t room = 0;
+    const char *kind = NULL;
+
+    while (piece && touch->address - piece->address >= piece->room)
+        piece = piece->next;
+    gone = ghost ? ghost->mark->done : piece && !piece->virgin;
+    if (ghost) {
+        room = room_behind(ghost->address, ghost->bytes, touch->address);
+    } else if (piece && piece->live && ticket >= piece->born) {
+        gone = false;
+        ready = piece->mark->done;
+        room = room_behind(piece->address, piece->block.bytes, touch->address);
+    }
+    if (gone)
+        kind = "use-after-free";
+    else if (touch->bytes > room)
+        kind = "out-of-bounds";
+    else if ((allowed >> device->ordinal & 1) == 0)
+        kind = "no-access";
+    else if (!ready)
+        kind = "early-use";
+    return kind;
+}
