@@ -81,6 +81,11 @@ uint32_t sc_buffer_shape(const sc_buffer *buffer)
     return buffer->shape->id;
 }
 
+bool sc_buffer_is_miss(const sc_buffer *buffer)
+{
+    return buffer->is_miss;
+}
+
 /* Each gate judges the step, unless nothing came of its own shapes: by how many those are, and by
  * what went for the cap, which is the device's. */
 static void judge_step(sc_cache *cache, sc_gate_step step)
@@ -296,6 +301,8 @@ sc_answer sc_cache_request(sc_cache *cache, sc_request request, sc_buffer **buff
         return SC_HIT;
     }
     *buffer = shape ? reserve(cache, shape) : NULL;
+    if (*buffer)
+        (*buffer)->is_miss = is_eligible;
     if (*buffer && is_eligible)
         count_miss(cache, shape);
     else
@@ -312,7 +319,7 @@ bool sc_cache_allocated(sc_cache *cache, sc_buffer *buffer, sc_address address, 
     shape->allocations++;
     shape->miss_ns += ns;
     if (former)
-        sc_state_forget(cache, former);
+        sc_state_lose(cache, former, SC_LOST_ELSEWHERE);
     if (buffer->state == SC_STATE_GONE || !sc_live_put(&cache->live, address, buffer)) {
         sc_state_forget(cache, buffer); /* the program's free will be the driver's business */
         sc_state_drop(cache, buffer);

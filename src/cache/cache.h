@@ -143,13 +143,20 @@ typedef struct sc_step_row {
     sc_step_end ended_by;
 } sc_step_row;
 
+/* How a live block went without sc_cache_free(). */
+typedef enum sc_loss {
+    SC_LOST_ELSEWHERE, /* something else freed it */
+    SC_LOST_CONTEXT    /* its context ended */
+} sc_loss;
+
 /* Called under the device's lock while a call below runs (without a gate sc_cache_new() reports the
  * first phase): they may format, but not lock, write or call back. */
 typedef struct sc_cache_observer {
     void *self;
     void (*phase)(void *self, const sc_phase_change *change);
     void (*step)(void *self, const sc_step_row *row);
-    void (*shape)(void *self, const sc_shape_row *row); /* first sight of a shape */
+    void (*shape)(void *self, const sc_shape_row *row);         /* first sight of a shape */
+    void (*lost)(void *self, sc_address address, sc_loss loss); /* live, and forgotten */
 } sc_cache_observer;
 
 /* NULL when out of memory. A zero observer is allowed. */
@@ -167,6 +174,7 @@ sc_address sc_buffer_address(const sc_buffer *buffer);
 sc_context sc_buffer_context(const sc_buffer *buffer);
 uint64_t sc_buffer_bytes(const sc_buffer *buffer);
 uint32_t sc_buffer_shape(const sc_buffer *buffer); /* the shape's id */
+bool sc_buffer_is_miss(const sc_buffer *buffer);   /* of SC_ALLOCATE: a miss; else bypassed */
 
 /* The driver answered. `ns`: what its call took. False: the address is one we hold already, which
  * means that something frees behind our back; the old record is forgotten and the new one kept. */

@@ -71,12 +71,12 @@ void sc_cache_forget(sc_cache *cache, sc_address address)
     sc_buffer *buffer = sc_live_find(&cache->live, address);
 
     if (buffer)
-        sc_state_forget(cache, buffer);
+        sc_state_lose(cache, buffer, SC_LOST_ELSEWHERE);
 }
 
 void sc_cache_forget_context(sc_cache *cache, sc_context context)
 {
     for (sc_shape *shape = cache->shapes.newest; shape; shape = shape->older)
         for (uint32_t i = 0; shape->context == context && i < shape->count; i++)
-            sc_state_forget(cache, shape->slots[i]);
+            sc_state_lose(cache, shape->slots[i], SC_LOST_CONTEXT);
 }

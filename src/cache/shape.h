@@ -56,6 +56,7 @@ typedef struct sc_buffer {
     uint32_t uses;       /* requests since that order was last made */
     uint8_t state;       /* sc_state */
     bool is_exported;    /* must not be handed out again */
+    bool is_miss;        /* its driver allocation is a miss, not bypassed */
     double rate;         /* requests a step, decaying */
     double value;        /* as of the last order */
     uint64_t idle_since; /* when it was parked, ns */

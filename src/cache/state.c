@@ -61,6 +61,13 @@ void sc_state_forget(sc_cache *cache, sc_buffer *buffer)
         sc_state_move(cache, buffer, SC_STATE_GONE);
 }
 
+void sc_state_lose(sc_cache *cache, sc_buffer *buffer, sc_loss loss)
+{
+    if (buffer->state == SC_STATE_LIVE && cache->observer.lost)
+        cache->observer.lost(cache->observer.self, buffer->address, loss);
+    sc_state_forget(cache, buffer);
+}
+
 /* From now on the idle buffers of `scope` may only be given back. Their mapped bytes. */
 static uint64_t spoil_idle(sc_cache *cache, const sc_scope *scope)
 {

@@ -110,6 +110,8 @@ void sc_state_drop(sc_cache *cache, sc_buffer *buffer);
 /* The same from outside a call that refers to it: one being parked or reserved stays until that
  * call ends. */
 void sc_state_forget(sc_cache *cache, sc_buffer *buffer);
+/* The same, and the observer hears of a live one. */
+void sc_state_lose(sc_cache *cache, sc_buffer *buffer, sc_loss loss);
 
 /* What the program gave back, or what was never granted, is not live any more. */
 void sc_state_note_free(sc_cache *cache, const sc_buffer *buffer);

@@ -5,8 +5,9 @@
 #include "engine/site.h"
 #include "shapecache/shapecache.h"
 
-/* At level event thousands of rows may come before the first free. */
-enum { OUTBOX_BYTES = 128 << 10, EVENT_OUTBOX_BYTES = 2 << 20 };
+/* At level event rows are written once there are so many bytes of them; the rest of the outbox is
+ * for the time in which nobody may write, during a capture or another thread's write. */
+enum { OUTBOX_BYTES = 128 << 10, EVENT_OUTBOX_BYTES = 2 << 20, EVENT_BATCH_BYTES = 128 << 10 };
 
 /* The fields every record of a device has. */
 static sc_record begin(sc_journal *journal, sc_event event, bool must_keep)
@@ -286,6 +287,12 @@ bool sc_journal_shape(sc_journal *journal, sc_text *text, const sc_shape_row *ro
     return sc_record_end(&record);
 }
 
+static void on_lost(void *self, sc_address address, sc_loss loss)
+{
+    sc_journal_free(self, address,
+                    loss == SC_LOST_CONTEXT ? SC_OUTCOME_CONTEXT : SC_OUTCOME_ELSEWHERE, 0);
+}
+
 bool sc_journal_init(sc_journal *journal, int device, sc_step_source source)
 {
     static const sc_step_end ends[] = {[SC_STEPS_NAMED] = SC_STEP_END_API,
@@ -312,12 +319,32 @@ void sc_journal_release(sc_journal *journal)
 sc_cache_observer sc_journal_observer(sc_journal *journal)
 {
     return (sc_cache_observer){
-        .self = journal, .phase = on_phase, .step = on_step, .shape = on_shape};
+        .self = journal, .phase = on_phase, .step = on_step, .shape = on_shape, .lost = on_lost};
 }
 
-bool sc_journal_wants_events(void)
+static const char *outcome_word(sc_outcome outcome)
 {
-    return sc_process_self.options.log_level == SC_LEVEL_EVENT && sc_logbook_is_open();
+    static const char *const words[SC_OUTCOME_COUNT] = {
+        [SC_OUTCOME_HIT] = "hit",
+        [SC_OUTCOME_MISS] = "miss",
+        [SC_OUTCOME_BYPASSED] = "bypassed",
+        [SC_OUTCOME_PARKED] = "parked",
+        [SC_OUTCOME_DRIVER] = "driver",
+        [SC_OUTCOME_UNKNOWN] = "unknown",
+        [SC_OUTCOME_ELSEWHERE] = "elsewhere",
+        [SC_OUTCOME_CONTEXT] = "context",
+    };
+
+    return words[outcome];
+}
+
+/* `hit`, `outcome` and `ns`, the last where it was measured. */
+static void outcome_fields(sc_record *record, sc_outcome outcome, uint64_t ns)
+{
+    sc_record_u64(record, SC_F_HIT, outcome == SC_OUTCOME_HIT || outcome == SC_OUTCOME_PARKED);
+    sc_record_string(record, SC_F_OUTCOME, outcome_word(outcome));
+    if (ns)
+        sc_record_u64(record, SC_F_NS, ns);
 }
 
 static void address_field(sc_record *record, sc_address address)
@@ -330,27 +357,29 @@ static void address_field(sc_record *record, sc_address address)
 
 void sc_journal_alloc(sc_journal *journal, const sc_allocation *allocation)
 {
-    if (!sc_journal_wants_events() || journal->step % sc_logbook_every() != 0)
+    if (!sc_logbook_has_events())
         return;
     sc_record record = begin(journal, SC_EV_ALLOC, false);
 
+    sc_record_u64(&record, SC_F_N, journal->events++);
     address_field(&record, allocation->address);
     sc_record_u64(&record, SC_F_BYTES, allocation->bytes);
     if (allocation->shape)
         sc_record_u64(&record, SC_F_SHAPE, *allocation->shape);
     name_site(&record, allocation->site);
-    sc_record_u64(&record, SC_F_HIT, allocation->is_hit);
+    outcome_fields(&record, allocation->outcome, allocation->ns);
     sc_outbox_end(&journal->outbox, &record, false);
 }
 
-void sc_journal_free(sc_journal *journal, sc_address address, bool is_parked)
+void sc_journal_free(sc_journal *journal, sc_address address, sc_outcome outcome, uint64_t ns)
 {
-    if (!sc_journal_wants_events() || journal->step % sc_logbook_every() != 0)
+    if (!sc_logbook_has_events())
         return;
     sc_record record = begin(journal, SC_EV_FREE, false);
 
+    sc_record_u64(&record, SC_F_N, journal->events++);
     address_field(&record, address);
-    sc_record_u64(&record, SC_F_HIT, is_parked);
+    outcome_fields(&record, outcome, ns);
     sc_outbox_end(&journal->outbox, &record, false);
 }
 
@@ -438,11 +467,13 @@ bool sc_journal_wants_flush(const sc_journal *journal)
 {
     if (journal->notices.used)
         return true;
-    return sc_logbook_is_open() && (journal->is_walk_due || journal->outbox.is_due ||
-                                    sc_outbox_is_half_full(&journal->outbox));
+    return sc_logbook_is_open() &&
+           (journal->is_walk_due || journal->outbox.is_due || sc_journal_is_filling(journal));
 }
 
 bool sc_journal_is_filling(const sc_journal *journal)
 {
+    if (sc_logbook_has_events())
+        return sc_outbox_used(&journal->outbox) > EVENT_BATCH_BYTES;
     return sc_logbook_is_open() && sc_outbox_is_half_full(&journal->outbox);
 }

@@ -28,6 +28,7 @@ typedef struct sc_journal {
     bool is_walk_due;                /* rows of changed shapes */
     sc_step_end ended_by;            /* what ended the last step */
     uint64_t step;                   /* boundaries so far */
+    uint64_t events;                 /* rows of single requests so far, lost ones too */
     uint64_t step_began;             /* ns since the run began */
     uint64_t driver_free; /* the driver's free bytes, for the next step row; 0: not asked */
     sc_marks unwritten;   /* high-water marks of the steps since the last row */
@@ -38,7 +39,18 @@ bool sc_journal_init(sc_journal *journal, int device, sc_step_source source);
 void sc_journal_release(sc_journal *journal);
 sc_cache_observer sc_journal_observer(sc_journal *journal);
 
-bool sc_journal_wants_events(void); /* level event, and a log that is open */
+/* How an allocation that succeeded was answered, and what became of a block. */
+typedef enum sc_outcome {
+    SC_OUTCOME_HIT,
+    SC_OUTCOME_MISS,
+    SC_OUTCOME_BYPASSED,
+    SC_OUTCOME_PARKED,
+    SC_OUTCOME_DRIVER,    /* freed; said before the driver is asked */
+    SC_OUTCOME_UNKNOWN,   /* no cache knows the address: the driver is asked */
+    SC_OUTCOME_ELSEWHERE, /* freed by another call */
+    SC_OUTCOME_CONTEXT,   /* died with its context */
+    SC_OUTCOME_COUNT
+} sc_outcome;
 
 /* One allocation that succeeded; `shape` may be NULL when the cache does not know it. */
 typedef struct sc_allocation {
@@ -46,10 +58,13 @@ typedef struct sc_allocation {
     uint64_t bytes;
     const uint32_t *shape;
     uint32_t site;
-    bool is_hit;
+    sc_outcome outcome;
+    uint64_t ns; /* what it took */
 } sc_allocation;
+/* Level event only, else nothing. */
 void sc_journal_alloc(sc_journal *journal, const sc_allocation *allocation);
-void sc_journal_free(sc_journal *journal, sc_address address, bool is_parked);
+/* `ns`: what a parked free waited. */
+void sc_journal_free(sc_journal *journal, sc_address address, sc_outcome outcome, uint64_t ns);
 
 /* The driver ran out of memory; `result` is what the program gets in the end. */
 void sc_journal_oom(sc_journal *journal, uint64_t bytes, uint32_t site, bool is_retried,
@@ -67,6 +82,6 @@ bool sc_journal_shape(sc_journal *journal, sc_text *text, const sc_shape_row *ro
 void sc_journal_end(sc_journal *journal, const sc_cache_totals *totals);
 
 bool sc_journal_wants_flush(const sc_journal *journal);
-bool sc_journal_is_filling(const sc_journal *journal); /* soon records will be dropped */
+bool sc_journal_is_filling(const sc_journal *journal); /* should not wait for a free any more */
 
 #endif

@@ -20,7 +20,9 @@ static const size_t SHAPE_ROW_BYTES = 2048, FIRST_WALK_BYTES = 64 << 10;
 static sc_mutex file_lock;
 static sc_log file = {.fd = -1};
 static atomic_bool is_open;
-static atomic_bool is_busy; /* somebody is writing: others need not wait for it */
+static atomic_bool has_events;
+static atomic_bool is_degraded; /* has just been, and nobody has said so */
+static atomic_bool is_busy;     /* somebody is writing: others need not wait for it */
 static atomic_ullong every = 1;
 static bool is_stderr_closed; /* from the start: whatever has its number now is something else */
 
@@ -30,6 +32,11 @@ static sc_outbox common;
 bool sc_logbook_is_open(void)
 {
     return atomic_load_explicit(&is_open, memory_order_relaxed);
+}
+
+bool sc_logbook_has_events(void)
+{
+    return atomic_load_explicit(&has_events, memory_order_relaxed);
 }
 
 const char *sc_logbook_path(void)
@@ -127,21 +134,30 @@ void sc_logbook_open(void)
         file.path[0] = '\0';
         return;
     }
+    file.is_detailed = options->log_level == SC_LEVEL_EVENT;
+    atomic_store(&has_events, file.is_detailed);
     atomic_store(&every, options->log_every);
     atomic_store(&is_open, true);
 }
 
-void sc_logbook_warn(const char *sentence)
+/* `level`: of the log from here on, or NULL. */
+static void warn(const char *sentence, const char *level)
 {
     if (sc_logbook_is_open()) {
         sc_lock(&common_lock);
         sc_record record = sc_outbox_begin(&common, SC_EV_WARN, sc_logbook_now(), true);
 
         sc_record_string(&record, SC_F_TEXT, sentence);
+        sc_record_string(&record, SC_F_LEVEL, level);
         sc_outbox_end(&common, &record, true);
         sc_unlock(&common_lock);
     }
     say_warning(sentence);
+}
+
+void sc_logbook_warn(const char *sentence)
+{
+    warn(sentence, NULL);
 }
 
 void sc_logbook_mark(const char *name)
@@ -191,6 +207,7 @@ static void write_batch(const sc_lines *lines)
         sc_log_write(&file, lines->text.at, lines->text.used, false);
         return;
     }
+    file.is_detailed = false; /* what is lost may be rows of requests */
     file.dropped += lines->text.used;
     for (unsigned i = 0; i < lines->kept; i++) {
         file.dropped -= lines->keep[i].bytes;
@@ -257,8 +274,12 @@ static void write_shapes(sc_device *device, bool is_last)
 static void after_writing(void)
 {
     atomic_store(&every, file.every);
-    if (file.fd < 0)
+    if (!file.is_detailed && atomic_exchange(&has_events, false))
+        atomic_store(&is_degraded, true);
+    if (file.fd < 0) {
         atomic_store(&is_open, false);
+        atomic_store(&has_events, false);
+    }
 }
 
 static void write_waiting(bool is_last)
@@ -333,8 +354,14 @@ static bool write_all(bool is_last)
 
 static void flush(bool is_last)
 {
-    if (sc_logbook_is_open() && (is_last || !atomic_load(&is_busy)) && !write_all(is_last))
+    bool must_wait = is_last || sc_logbook_has_events();
+
+    if (sc_logbook_is_open() && (must_wait || !atomic_load(&is_busy)) && !write_all(is_last))
         say_warning("the log could not be written; nothing more is logged");
+    if (atomic_exchange(&is_degraded, false))
+        warn("the log is three quarters full (SHAPECACHE_LOG_MAX): rows of single requests end "
+             "here, level event is step from now on",
+             "step");
     say_notices();
 }
 
@@ -354,6 +381,7 @@ void sc_logbook_close(void)
 
     lock_file(&cancellation);
     atomic_store(&is_open, false);
+    atomic_store(&has_events, false);
     sc_log_close(&file);
     unlock_file(cancellation);
 }

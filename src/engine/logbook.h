@@ -16,9 +16,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-void sc_logbook_load(void);        /* when the library is loaded: is there a stderr? */
-void sc_logbook_open(void);        /* by start; says on stderr why it could not */
-bool sc_logbook_is_open(void);     /* false too after a write error: then no record need be made */
+void sc_logbook_load(void);    /* when the library is loaded: is there a stderr? */
+void sc_logbook_open(void);    /* by start; says on stderr why it could not */
+bool sc_logbook_is_open(void); /* false too after a write error: then no record need be made */
+/* Rows of single requests are wanted: level event, while the log is open and has room for them. */
+bool sc_logbook_has_events(void);
 const char *sc_logbook_path(void); /* NULL: none */
 uint64_t sc_logbook_now(void);     /* ns since the run began */
 uint64_t sc_logbook_every(void);   /* a step row for every n-th step */
@@ -34,7 +36,8 @@ void sc_logbook_say(const char *text);
 
 /* Straight into the file, after what waits; whole lines. Without locks. */
 void sc_logbook_write(const char *lines, size_t bytes, bool must_keep);
-/* Writes what waits, giving way to a flush that runs already. Without locks. */
+/* Writes what waits, giving way to a flush that runs already, but for level event, at which nothing
+ * may be lost. Without locks. */
 void sc_logbook_flush(void);
 /* The same at the end of the run, for certain, with a row for every shape. Without locks. */
 void sc_logbook_flush_all(void);

@@ -55,6 +55,11 @@ bool sc_outbox_is_half_full(const sc_outbox *outbox)
     return outbox->lines[outbox->filling].text.used > outbox->size / 2;
 }
 
+size_t sc_outbox_used(const sc_outbox *outbox)
+{
+    return outbox->lines[outbox->filling].text.used;
+}
+
 const sc_lines *sc_outbox_swap(sc_outbox *outbox)
 {
     sc_lines *full = &outbox->lines[outbox->filling];

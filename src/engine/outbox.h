@@ -45,6 +45,8 @@ sc_record sc_outbox_begin(sc_outbox *outbox, sc_event event, uint64_t t_ns, bool
 void sc_outbox_end(sc_outbox *outbox, sc_record *record, bool must_keep);
 
 bool sc_outbox_is_half_full(const sc_outbox *outbox);
+/* Bytes that wait. */
+size_t sc_outbox_used(const sc_outbox *outbox);
 
 /* What waited; its buffer is filled again after the next swap. */
 const sc_lines *sc_outbox_swap(sc_outbox *outbox);

@@ -134,7 +134,11 @@ static bool record_miss(asking *request, int result)
         sc_allocation row = {.address = request->address,
                              .bytes = request->asked.bytes,
                              .shape = request->buffer ? &shape : NULL,
-                             .site = request->asked.site};
+                             .site = request->asked.site,
+                             .outcome = request->buffer && sc_buffer_is_miss(request->buffer)
+                                            ? SC_OUTCOME_MISS
+                                            : SC_OUTCOME_BYPASSED,
+                             .ns = request->ns};
 
         if (request->buffer)
             is_new =
@@ -172,25 +176,28 @@ static int allocate(asking *request, sc_address *address, bool wants_room)
 }
 
 /* Under the device's lock. `began`: when the request came, 0 when it is not one of those timed. */
-static void record_hit(const asking *hit, uint64_t began)
+static void record_hit(asking *hit, uint64_t began)
 {
     sc_device *device = hit->device;
 
-    if (sc_journal_wants_events()) {
+    if (began) {
+        sc_tally *tally = sc_cache_tally(device->cache);
+
+        hit->ns = sc_clock_ns() - began;
+        tally->hit_ns += hit->ns;
+        tally->sampled++;
+    }
+    if (sc_logbook_has_events()) {
         uint32_t shape = sc_buffer_shape(hit->buffer);
         sc_allocation row = {.address = sc_buffer_address(hit->buffer),
                              .bytes = hit->asked.bytes,
                              .shape = &shape,
                              .site = hit->asked.site,
-                             .is_hit = true};
+                             .outcome = SC_OUTCOME_HIT,
+                             .ns = hit->ns};
 
         sc_journal_alloc(&device->journal, &row);
-    }
-    if (began) {
-        sc_tally *tally = sc_cache_tally(device->cache);
-
-        tally->hit_ns += sc_clock_ns() - began;
-        tally->sampled++;
+        hit->wants_flush = sc_journal_is_filling(&device->journal) && !sc_process_is_capturing();
     }
 }
 
@@ -228,7 +235,8 @@ static int pass(asking *request, sc_address *address)
 
 int sc_serve_alloc(sc_address *address, size_t bytes, const void *caller)
 {
-    uint64_t began = sc_thread_self.hits % SAMPLE == 0 ? sc_clock_ns() : 0;
+    bool is_timed = sc_thread_self.hits % SAMPLE == 0 || sc_logbook_has_events();
+    uint64_t began = is_timed ? sc_clock_ns() : 0;
     asking one = {.asked = {.bytes = bytes, .is_passing = is_passing()}};
     sc_device *device = sc_process_is_capturing() ? sc_device_current_known(&one.asked.context)
                                                   : sc_device_current(&one.asked.context);
@@ -254,6 +262,8 @@ int sc_serve_alloc(sc_address *address, size_t bytes, const void *caller)
         record_hit(&one, began);
         sc_unlock(&device->lock);
         sc_thread_self.hits++;
+        if (one.wants_flush) /* at level event only: a row must not be lost */
+            sc_logbook_flush();
         return SC_CUDA_SUCCESS;
     }
     one.returned = device->returned;
@@ -348,7 +358,7 @@ static bool look_for(sc_device *device, sc_address address, bool passes, found *
     if (out->answer == SC_FREE_PARK)
         out->context = sc_buffer_context(out->buffer);
     if (out->answer == SC_FREE_RELEASE) /* now: once the driver has it, another thread may get it */
-        sc_journal_free(&device->journal, address, false);
+        sc_journal_free(&device->journal, address, SC_OUTCOME_DRIVER, 0);
     sc_unlock(&device->lock);
     if (out->answer == SC_FREE_UNKNOWN)
         return false;
@@ -393,6 +403,9 @@ static int free_unknown(sc_device *device, sc_address address)
 
     if (!device)
         return sc_process_driver()->mem_free(address);
+    sc_lock(&device->lock);
+    sc_journal_free(&device->journal, address, SC_OUTCOME_UNKNOWN, 0);
+    sc_unlock(&device->lock);
     result = free_for_real(device, address);
     if (result == SC_CUDA_SUCCESS) {
         sc_lock(&device->lock);
@@ -420,7 +433,8 @@ static int park(const found *block, sc_address address)
         is_parked = sc_cache_park(device->cache, block->buffer, ended);
     else
         is_ours = sc_cache_unpark(device->cache, block->buffer);
-    sc_journal_free(&device->journal, address, is_parked);
+    sc_journal_free(&device->journal, address, is_parked ? SC_OUTCOME_PARKED : SC_OUTCOME_DRIVER,
+                    ended - began);
     dues due = look_for_dues(device, ended);
 
     sc_unlock(&device->lock);

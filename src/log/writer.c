@@ -135,7 +135,9 @@ void sc_log_write(sc_log *log, const char *lines, size_t bytes, bool must_keep)
     uint64_t chunk = (ordinary(log) - first_doubling(log)) / CHUNKS + 1;
 
     for (; log->written >= log->double_at; log->double_at += chunk)
-        if (log->every < UINT64_MAX / 2)
+        if (log->is_detailed)
+            log->is_detailed = false;
+        else if (log->every < UINT64_MAX / 2)
             log->every *= 2;
 }
 

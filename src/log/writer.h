@@ -3,11 +3,11 @@
  *
  * Each write is one write(2) of whole lines to a file opened with O_APPEND: what the kernel took
  * survives SIGKILL. A file is never overwritten and never shared (path.h), and its descriptor has a
- * high number, where the program meets it least. From three quarters of `most` on, the writer
- * doubles `every` each time a sixteenth of what is left is used up, and it keeps the last MiB for
- * records that must not be lost; what does not fit is counted. A write error closes the log for
- * good, and so does a program that has closed the descriptor: the number may be its own file by
- * now. The program goes on.
+ * high number, where the program meets it least. At three quarters of `most` it gives up
+ * `is_detailed`, where that was on, and from there on the writer doubles `every` each time a
+ * sixteenth of what is left is used up, and it keeps the last MiB for records that must not be
+ * lost; what does not fit is counted. A write error closes the log for good, and so does a program
+ * that has closed the descriptor: the number may be its own file by now. The program goes on.
  *
  *     0                               3/4 most   every doubles |   |   |   |      most
  *     |----------- every row ------------|---|---|---|---|---|---|---|---|-- kept --|
@@ -29,6 +29,7 @@ typedef struct sc_log {
     char path[SC_PATH_BYTES];
     uint64_t written, most;
     uint64_t every;     /* write a row for every n-th step */
+    bool is_detailed;   /* rows of single requests are wanted; set by the caller after opening */
     uint64_t double_at; /* where `every` doubles next */
     uint64_t dropped;   /* bytes that did not fit */
 } sc_log;

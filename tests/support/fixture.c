@@ -42,7 +42,8 @@ fixture fixture_with(sc_cache_rules rules)
 
 void fixture_begin(fixture *f)
 {
-    const sc_cache_observer observer = {f, on_phase, on_step, on_shape};
+    const sc_cache_observer observer = {
+        .self = f, .phase = on_phase, .step = on_step, .shape = on_shape};
 
     f->cache = sc_cache_new(&f->rules, &observer);
     ck_assert_ptr_nonnull(f->cache);
