@@ -20,7 +20,7 @@ static void put_layout(sc_record *record, const sc_ring_plan *plan)
 static void put_state(sc_record *record, const shapecache_ring_info *info)
 {
     sc_record_u64(record, SC_F_ENTRIES, info->entries);
-    sc_record_u64(record, SC_F_BYTES, info->bytes);
+    sc_record_u64(record, SC_F_STORED, info->bytes);
     sc_record_u64(record, SC_F_WORST, info->bytes_worst);
     sc_record_u64(record, SC_F_PINNED, info->is_pinned ? 1 : 0);
     sc_record_u64(record, SC_F_FILLED, info->filled);

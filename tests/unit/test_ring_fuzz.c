@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { MOST = 4096, ROUNDS = 20000 };
+enum { MOST = 4096, ROUNDS = 8000 };
 
 static shapecache_ring_config config;
 static char path[4096];
