@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/logs.h"
+#include "cli/timeline.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,7 @@
 enum { DEFAULT_TOP = 10 };
 
 typedef struct report_request {
-    bool is_json;
+    bool is_json, is_timeline;
     unsigned top;
     char **paths;
     unsigned path_count;
@@ -84,6 +85,8 @@ static int parse(report_request *request, int count, char **arguments)
             is_over = true;
         } else if (!strcmp(argument, "--json")) {
             request->is_json = true;
+        } else if (!strcmp(argument, "--timeline")) {
+            request->is_timeline = true;
         } else if (!strcmp(argument, "--top")) {
             if (++i == count || !sc_parse_u64(arguments[i], &top) || top > SC_SHAPES_MOST)
                 return sc_usage(&sc_command_report, "report: --top wants a number of shapes");
@@ -195,7 +198,9 @@ static int report(int count, char **arguments)
     for (unsigned i = 0; !status && i < request.path_count; i++)
         if (!sc_logs_add(&all, request.paths[i], "report"))
             status = SC_EXIT_UNREADABLE;
-    if (!status)
+    if (!status && request.is_timeline)
+        status = sc_timeline_tell(&all, request.is_json);
+    else if (!status)
         status = read_and_tell(&request, &all);
     sc_logs_release(&all);
     return status;
@@ -206,6 +211,7 @@ const sc_command sc_command_report = {
     .run = report,
     .summary = "tell what the cache did in a run, from its log",
     .help = "usage: shapecache report [--json] [--top N] PATH...\n"
+            "       shapecache report --timeline [--json] PATH...\n"
             "       shapecache report --fields\n"
             "\n"
             "Tell what the cache did in a run: its phases and why each began, hits, peaks, time\n"
@@ -214,6 +220,9 @@ const sc_command sc_command_report = {
             "\n"
             "  --json   one JSON object of the same; bytes, counts and ns as integers\n"
             "  --top N  list N shapes (10)\n"
+            "  --timeline\n"
+            "           memory over the steps instead, the logs side by side, and the scopes\n"
+            "           (docs/scopes.md)\n"
             "  --fields tell what each record and field of a log means\n"
             "\n"
             "A log without an end (the program was killed, or still runs) is told up to its last\n"
