@@ -180,11 +180,10 @@ static void tell_lane(const lane *one, char letter)
         snprintf(head, sizeof head, "%c  rank %llu dev %llu: ", letter,
                  (unsigned long long)one->rank, (unsigned long long)one->device);
     sc_emit_wrapped(head, 3, one->program && *one->program ? one->program : one->path);
-    snprintf(text, sizeof text, "%zu rows; live at most %s, held %s%s%s%s", one->count,
+    snprintf(text, sizeof text, "%zu rows; live at most %s, held %s%s%s", one->count,
              sc_emit_size(live, most.live_peak), sc_emit_size(held, most.held_peak),
-             one->has_beginning ? "; " : "",
-             one->has_beginning ? sc_emit_size(after, one->beginning) : "",
-             one->has_beginning ? " live after the first step" : "");
+             one->has_beginning ? "; live after step 0 " : "",
+             one->has_beginning ? sc_emit_size(after, one->beginning) : "");
     sc_emit_wrapped("   ", 3, text);
 }
 

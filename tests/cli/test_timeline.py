@@ -69,7 +69,7 @@ class Timeline(Case):
         mark = {"ev": "mark", "t": 2, "step": 1, "dev": 0, "name": "steps begin", "automatic": 1, "live": 3 * MIB}
         own = {**mark, "name": "mine", "automatic": 0, "live": 77 * MIB}
         text = self.told(self.log("plain", step(0, 2, 4), mark, own, step(1, 6, 8)))
-        self.assertIn("A  ./plain\n   2 rows; live at most 6.00 MiB, held 8.00 MiB; 3.00 MiB live after the first step\n", text)
+        self.assertIn("A  ./plain\n   2 rows; live at most 6.00 MiB, held 8.00 MiB; live after step 0 3.00 MiB\n", text)
         self.assertNotIn("77", text)
 
     def test_devices_and_ranks_are_lanes_of_their_own(self):
