@@ -162,27 +162,33 @@ static sc_step_end find_end(sc_cache *cache, uint64_t bytes)
     }
 }
 
+/* Out of the order of eviction. */
+static void leave_order(sc_cache *cache, const sc_shape *shape)
+{
+    for (uint32_t i = 0; i < shape->count; i++)
+        sc_cap_leave(&cache->cap, shape->slots[i]);
+}
+
 static void forget_surplus(sc_cache *cache, const sc_shape *keep)
 {
     sc_shape *shape = sc_shapes_surplus(&cache->shapes, keep);
 
     if (shape) {
-        for (uint32_t i = 0; i < shape->count; i++)
-            sc_cap_leave(&cache->cap, shape->slots[i]);
+        leave_order(cache, shape);
         sc_shapes_forget(&cache->shapes, shape);
     }
 }
 
-/* NULL: the request's shape was not declared. */
-static const sc_hint *find_declared(const sc_cache *cache, const sc_request *request)
+/* NULL: the shape was not declared. */
+static const sc_hint *find_declared(const sc_cache *cache, const sc_shape *shape)
 {
     const sc_declared *declared = &cache->rules.declared;
 
-    return declared->shapes > 0 ? declared->find(request->bytes, request->site) : NULL;
+    return declared->shapes > 0 ? declared->find(shape->bytes, shape->site) : NULL;
 }
 
 /* First sight of a shape: the log learns of it before the gate judges. */
-static void announce(sc_cache *cache, const sc_shape *shape, bool is_declared)
+static void announce(sc_cache *cache, const sc_shape *shape)
 {
     sc_scope *scope = shape->scope;
     sc_phase from = scope->gate.phase;
@@ -193,10 +199,38 @@ static void announce(sc_cache *cache, const sc_shape *shape, bool is_declared)
         sc_state_shape_row(shape, &row);
         cache->observer.shape(cache->observer.self, &row);
     }
-    if (!shape->is_small && !is_declared && sc_gate_new_shape(&scope->gate)) {
+    if (shape->is_novel && sc_gate_new_shape(&scope->gate)) {
         sc_state_moved(cache, scope, from, shape);
         sc_state_follow(cache, scope, shape);
     }
+}
+
+static void infer_from(sc_cache *cache, sc_shape *shape)
+{
+    if (cache->step_source == SC_STEPS_INFERRED)
+        sc_step_ask(&cache->inference, &shape->cover, shape->is_small);
+}
+
+/* Its first request has been granted: it is a shape from now on. */
+static void admit(sc_cache *cache, sc_shape *shape)
+{
+    const sc_hint *declared = find_declared(cache, shape);
+
+    shape->is_granted = true;
+    forget_surplus(cache, shape);
+    infer_from(cache, shape);
+    if (declared && (declared->label[0] || declared->count))
+        (void)sc_shape_hint(shape, declared);
+    announce(cache, shape);
+}
+
+/* Nobody got memory of it: a size that the driver refuses is no shape. */
+static void dismiss(sc_cache *cache, sc_shape *shape)
+{
+    if (shape->is_granted || shape->of[SC_STATE_EMPTY] != shape->count)
+        return; /* granted, or another request may still be */
+    leave_order(cache, shape);
+    sc_shapes_dismiss(&cache->shapes, shape);
 }
 
 /* Whose gate decides for the requests of a site. Where there is no memory for one, the first's. */
@@ -217,7 +251,7 @@ static sc_scope *scope_of(sc_cache *cache, uint32_t site)
     return &cache->scopes.first;
 }
 
-/* The request's shape, known from now on. NULL: out of memory. */
+/* The request's shape, which may be none yet. NULL: out of memory. */
 static sc_shape *recognize(sc_cache *cache, const sc_request *request)
 {
     sc_shape *shape =
@@ -225,23 +259,24 @@ static sc_shape *recognize(sc_cache *cache, const sc_request *request)
 
     if (shape) {
         sc_shapes_use(&cache->shapes, shape, cache->step);
-        shape->requests++;
-        shape->scope->requests++;
-        return shape;
+    } else {
+        shape = sc_shapes_add(&cache->shapes, scope_of(cache, request->site), request->context,
+                              request->bytes, request->site, cache->step);
+        if (!shape)
+            return NULL;
+        shape->is_novel = !shape->is_small && !find_declared(cache, shape);
     }
-    shape = sc_shapes_add(&cache->shapes, scope_of(cache, request->site), request->context,
-                          request->bytes, request->site, cache->step);
-    if (shape) {
-        shape->scope->requests++;
-        const sc_hint *declared = find_declared(cache, request);
-
-        shape->requests++;
-        forget_surplus(cache, shape);
-        if (declared && (declared->label[0] || declared->count))
-            (void)sc_shape_hint(shape, declared);
-        announce(cache, shape, declared != NULL);
-    }
+    shape->requests++;
+    shape->scope->requests++;
     return shape;
+}
+
+/* Of a shape that will close the gate, nothing is. */
+static bool may_serve(const sc_cache *cache, const sc_shape *shape)
+{
+    bool is_closing = !shape->is_granted && shape->is_novel && cache->rules.gate.is_gated;
+
+    return sc_state_is_serving(cache, shape) && !is_closing;
 }
 
 static sc_buffer *serve(sc_cache *cache, sc_shape *shape)
@@ -285,17 +320,24 @@ static void count_miss(sc_cache *cache, sc_shape *shape)
 
 sc_answer sc_cache_request(sc_cache *cache, sc_request request, sc_buffer **buffer)
 {
-    sc_step_end end = find_end(cache, request.bytes);
+    sc_step_end end;
     sc_shape *shape;
     bool is_eligible;
 
+    if (sc_state_is_beyond(cache, request.bytes)) {
+        cache->tally.requests++;
+        cache->tally.bypassed++;
+        *buffer = NULL;
+        return SC_PASS;
+    }
+    end = find_end(cache, request.bytes);
     if (end != SC_STEP_END_NONE)
         end_step(cache, end);
     cache->tally.requests++;
     shape = recognize(cache, &request);
-    if (shape && cache->step_source == SC_STEPS_INFERRED)
-        sc_step_ask(&cache->inference, &shape->cover, shape->is_small);
-    is_eligible = shape && sc_state_is_serving(cache, shape) && !request.is_passing;
+    if (shape && shape->is_granted)
+        infer_from(cache, shape);
+    is_eligible = shape && may_serve(cache, shape) && !request.is_passing;
     if (is_eligible && shape->of[SC_STATE_IDLE] > 0) {
         *buffer = serve(cache, shape);
         return SC_HIT;
@@ -307,6 +349,8 @@ sc_answer sc_cache_request(sc_cache *cache, sc_request request, sc_buffer **buff
         count_miss(cache, shape);
     else
         cache->tally.bypassed++;
+    if (shape && !*buffer && !shape->is_granted)
+        admit(cache, shape); /* how the driver's call went will not be told */
     return *buffer ? SC_ALLOCATE : SC_PASS;
 }
 
@@ -315,6 +359,8 @@ bool sc_cache_allocated(sc_cache *cache, sc_buffer *buffer, sc_address address, 
     sc_shape *shape = buffer->shape;
     sc_buffer *former = sc_live_find(&cache->live, address);
 
+    if (!shape->is_granted)
+        admit(cache, shape);
     cache->tally.driver_allocs++;
     shape->allocations++;
     shape->miss_ns += ns;
@@ -333,7 +379,10 @@ bool sc_cache_allocated(sc_cache *cache, sc_buffer *buffer, sc_address address, 
 
 void sc_cache_failed(sc_cache *cache, sc_buffer *buffer)
 {
+    sc_shape *shape = buffer->shape;
+
     if (buffer->state == SC_STATE_RESERVED)
         sc_state_note_free(cache, buffer);
     sc_state_drop(cache, buffer);
+    dismiss(cache, shape);
 }

@@ -22,6 +22,10 @@
  * bytes), with or without the call site; its buffers are numbered slots, and a request takes the
  * lowest-numbered idle one, so that step N+1 gets the pointers of step N.
  *
+ * A size becomes a shape when the driver first grants it. One that it refuses is none: a program
+ * that probes how much there is, and survives the answer, changes no set. Until then its requests
+ * are bypassed where it would be new.
+ *
  * Invariants (sc_cache_check() asserts the last, the tests the others):
  *
  *  - held = live + idle, in the driver's mapped bytes; buffers on their way back to the driver
@@ -76,6 +80,7 @@ typedef struct sc_cache_rules {
     uint64_t limit;    /* bytes */
     uint64_t max_age;  /* steps */
     uint64_t small;    /* bytes: requests below never change the phase */
+    uint64_t total;    /* bytes of the device's memory; 0: unknown */
     uint64_t reserve;  /* bytes the driver is to have free while anything is idle */
     uint64_t max_idle; /* ns after which an unused idle buffer goes back; 0: never */
 } sc_cache_rules;
@@ -167,8 +172,9 @@ typedef enum sc_answer { SC_HIT, SC_ALLOCATE, SC_PASS } sc_answer;
 
 /* SC_HIT: *buffer is live and its address is the answer. SC_ALLOCATE: *buffer is reserved and
  * counts as live for the cap (for the figures when the driver has granted it); end it with
- * sc_cache_allocated() or sc_cache_failed(). SC_PASS: out of memory for our own records; make the
- * driver call and forget about it (counted, *buffer is NULL). A request may end a step first. */
+ * sc_cache_allocated() or sc_cache_failed(). SC_PASS: more than the device has, or out of memory
+ * for our own records; make the driver call and forget about it (counted, *buffer is NULL). A
+ * request may end a step first. */
 sc_answer sc_cache_request(sc_cache *cache, sc_request request, sc_buffer **buffer);
 sc_address sc_buffer_address(const sc_buffer *buffer);
 sc_context sc_buffer_context(const sc_buffer *buffer);
@@ -239,8 +245,9 @@ bool sc_cache_minds_driver_free(const sc_cache *cache);
 /* Events of other kinds. */
 void sc_cache_step_end(
     sc_cache *cache); /* the program says so; from the first call on inference is off */
-bool sc_cache_out_of_memory(
-    sc_cache *cache); /* counted; true: something is idle, take ALL and retry once */
+/* Counted. True: something is idle that may make up for `bytes` (0: unknown); take ALL and retry
+ * once. */
+bool sc_cache_out_of_memory(sc_cache *cache, uint64_t bytes);
 void sc_cache_close(sc_cache *cache, sc_reason reason); /* phase OFF, for good */
 void sc_cache_export(sc_cache *cache,
                      sc_address address); /* will really be freed when its time comes */

@@ -180,10 +180,10 @@ static bool run_out(sc_gate *gate, sc_reason reason)
     return sc_gate_out_of_memory(gate);
 }
 
-bool sc_cache_out_of_memory(sc_cache *cache)
+bool sc_cache_out_of_memory(sc_cache *cache, uint64_t bytes)
 {
     cache->ooms++;
-    if (cache->idle_count == 0 || !cache->rules.gate.is_gated)
+    if (sc_state_is_beyond(cache, bytes) || cache->idle_count == 0 || !cache->rules.gate.is_gated)
         return false;
     if (move_all(cache, run_out, SC_REASON_OOM))
         cache->fallbacks++;

@@ -57,7 +57,7 @@ void sc_cache_each_shape(sc_cache *cache, bool only_changed,
     for (sc_shape *shape = cache->shapes.oldest; shape; shape = shape->newer) {
         sc_shape_row row;
 
-        if (only_changed && !shape->is_changed)
+        if (!shape->is_granted || (only_changed && !shape->is_changed))
             continue;
         shape->is_changed = false;
         sc_state_shape_row(shape, &row);

@@ -145,7 +145,7 @@ static void unhash(sc_shapes *shapes, sc_shape *shape)
     }
 }
 
-void sc_shapes_forget(sc_shapes *shapes, sc_shape *shape)
+static void remove_shape(sc_shapes *shapes, sc_shape *shape)
 {
     unhash(shapes, shape);
     unlink_shape(shapes, shape);
@@ -157,7 +157,19 @@ void sc_shapes_forget(sc_shapes *shapes, sc_shape *shape)
     sc_pool_give(&shapes->shape_pool, shape);
     shapes->known--;
     shapes->vacant--;
+}
+
+void sc_shapes_forget(sc_shapes *shapes, sc_shape *shape)
+{
+    remove_shape(shapes, shape);
     shapes->forgotten++;
+}
+
+void sc_shapes_dismiss(sc_shapes *shapes, sc_shape *shape)
+{
+    if (shape->id + 1 == shapes->next_id) /* else the numbers have a gap */
+        shapes->next_id--;
+    remove_shape(shapes, shape);
 }
 
 bool sc_shape_hint(sc_shape *shape, const sc_hint *hint)

@@ -79,6 +79,8 @@ struct sc_shape {
     uint32_t high; /* most buffers live at once */
     bool is_packed;
     bool is_small;   /* below SMALL: never changes the phase */
+    bool is_granted; /* the driver has granted one: until then it is none, see cache.h */
+    bool is_novel;   /* being granted, it changes the phase */
     bool is_recent;  /* used in the last max_age steps */
     bool is_changed; /* since the last walk for the log */
     sc_shape *newer, *older;
@@ -121,6 +123,8 @@ sc_shape *sc_shapes_add(sc_shapes *shapes, sc_scope *scope, sc_context context, 
 /* What must be forgotten to keep to max_known: has no buffer, is not `keep`. NULL: nothing. */
 sc_shape *sc_shapes_surplus(const sc_shapes *shapes, const sc_shape *keep);
 void sc_shapes_forget(sc_shapes *shapes, sc_shape *shape);
+/* The same for one that was never granted: it has not been. */
+void sc_shapes_dismiss(sc_shapes *shapes, sc_shape *shape);
 
 /* `shape` is used in `step`, for the first time in it: to the front. */
 void sc_shapes_refresh(sc_shapes *shapes, sc_shape *shape, uint64_t step);

@@ -100,6 +100,12 @@ static inline bool sc_state_is_serving(const sc_cache *cache, const sc_shape *sh
     return shape->scope->gate.phase == SC_PHASE_FIXED && !cache->rules.is_observing;
 }
 
+/* Whatever is given back, there is no room for as much. */
+static inline bool sc_state_is_beyond(const sc_cache *cache, uint64_t bytes)
+{
+    return cache->rules.total > 0 && bytes > cache->rules.total;
+}
+
 /* A buffer of `shape` has just become live. */
 void sc_state_note_peaks(sc_cache *cache, sc_shape *shape);
 

@@ -115,6 +115,7 @@ static sc_cache_rules rules(uint64_t total)
         .limit = limit,
         .max_age = options->max_age,
         .small = options->small,
+        .total = total,
         .reserve = reserve(total),
         .max_idle = options->max_idle * SECOND,
     };

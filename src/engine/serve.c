@@ -86,10 +86,10 @@ static int ask_driver(asking *request)
 
 /* The driver ran out of memory: everything idle goes back. True: something did, or other threads
  * have given something back since `returned` was read. A capture forbids the frees. */
-static bool give_all_back(sc_device *device, unsigned returned)
+static bool give_all_back(sc_device *device, uint64_t bytes, unsigned returned)
 {
     sc_lock(&device->lock);
-    bool has_idle = sc_cache_out_of_memory(device->cache);
+    bool has_idle = sc_cache_out_of_memory(device->cache, bytes);
     bool has_others = device->returning > 0 || device->returned != returned;
 
     sc_unlock(&device->lock);
@@ -106,7 +106,7 @@ static int retry_after_trim(asking *request, int result)
 {
     sc_device *device = request->device;
 
-    request->is_retried = give_all_back(device, request->returned);
+    request->is_retried = give_all_back(device, request->asked.bytes, request->returned);
     if (request->is_retried)
         result = ask_driver(request);
     if (is_named_late())
@@ -485,7 +485,7 @@ bool sc_serve_make_room(void)
     unsigned returned = device->returned;
 
     sc_unlock(&device->lock);
-    bool has_room = give_all_back(device, returned);
+    bool has_room = give_all_back(device, 0, returned);
 
     sc_lock(&device->lock);
     sc_journal_oom(&device->journal, 0, 0, has_room, SC_CUDA_OUT_OF_MEMORY);

@@ -91,7 +91,7 @@ static void forget_one_shape(reference *ref, unsigned keep)
     }
 }
 
-static unsigned shape_of(reference *ref, const sc_request *request, bool *is_new)
+static unsigned shape_of(reference *ref, const sc_request *request)
 {
     unsigned found = REF_SHAPES, unused = REF_SHAPES;
     ref_shape *shape;
@@ -104,8 +104,7 @@ static unsigned shape_of(reference *ref, const sc_request *request, bool *is_new
                  (!ref->rules.is_keyed_by_site || shape->site == request->site))
             found = i;
     }
-    *is_new = found == REF_SHAPES;
-    if (*is_new) {
+    if (found == REF_SHAPES) {
         found = unused;
         ref->shapes[found] = (ref_shape){.is_known = true,
                                          .context = request->context,
@@ -150,37 +149,64 @@ static ref_block *reserve(reference *ref, unsigned s)
     return block;
 }
 
+/* Small ones and those that were declared are never new. */
+static bool is_novel(const reference *ref, const ref_shape *shape)
+{
+    return shape->bytes >= ref->rules.small &&
+           !(ref->rules.declared.shapes && ref->rules.declared.find(shape->bytes, shape->site));
+}
+
+static void ask_cover(reference *ref, ref_shape *shape)
+{
+    if (ref->source == SC_STEPS_INFERRED)
+        sc_step_ask(&ref->inference, &shape->cover, shape->bytes < ref->rules.small);
+}
+
+static void grant(reference *ref, unsigned s)
+{
+    ref_shape *shape = &ref->shapes[s];
+    ref_scope *scope = &ref->scopes[shape->scope];
+
+    if (shape->is_granted)
+        return;
+    shape->is_granted = true;
+    forget_one_shape(ref, s);
+    ask_cover(ref, shape);
+    if (is_novel(ref, shape)) {
+        scope->steps[ref->step].is_new = true;
+        if (ref_closes(ref, scope, SC_REASON_NEW_SHAPE))
+            ref_follow(ref, SC_REASON_NEW_SHAPE);
+    }
+}
+
 sc_answer ref_request(reference *ref, sc_request request, ref_block **out)
 {
     ref_shape *shape;
     ref_scope *scope;
-    bool is_new, is_eligible;
+    bool is_eligible;
     unsigned s;
 
+    if (ref->rules.total && request.bytes > ref->rules.total) {
+        ref->tally.requests++;
+        ref->tally.bypassed++;
+        return SC_PASS;
+    }
     if (ref->source == SC_STEPS_INFERRED &&
         sc_step_request(&ref->inference, ref_exact_live(ref), request.bytes) != SC_STEP_END_NONE)
         ref_end_step(ref);
-    else if (ref->source == SC_STEPS_COUNTED && ref->tally.requests == ref->rules.step_requests)
+    else if (ref->source == SC_STEPS_COUNTED && ref->tally.requests >= ref->rules.step_requests)
         ref_end_step(ref);
-    s = shape_of(ref, &request, &is_new);
+    s = shape_of(ref, &request);
     shape = &ref->shapes[s];
     scope = &ref->scopes[shape->scope];
     scope->steps[ref->step].requests++;
-    if (ref->source == SC_STEPS_INFERRED)
-        sc_step_ask(&ref->inference, &shape->cover, request.bytes < ref->rules.small);
+    if (shape->is_granted)
+        ask_cover(ref, shape);
     ref->tally.requests++;
     shape->requests++;
-    if (is_new) {
-        forget_one_shape(ref, s);
-        if (request.bytes >= ref->rules.small &&
-            !(ref->rules.declared.shapes &&
-              ref->rules.declared.find(request.bytes, request.site))) {
-            scope->steps[ref->step].is_new = true;
-            if (ref_closes(ref, scope, SC_REASON_NEW_SHAPE))
-                ref_follow(ref, SC_REASON_NEW_SHAPE);
-        }
-    }
-    is_eligible = scope->phase == SC_PHASE_FIXED && !ref->rules.is_observing && !request.is_passing;
+    is_eligible = scope->phase == SC_PHASE_FIXED && !ref->rules.is_observing &&
+                  !request.is_passing &&
+                  (shape->is_granted || !ref->rules.gate.is_gated || !is_novel(ref, shape));
     for (unsigned slot = 0; is_eligible && slot < shape->slot_count; slot++) {
         ref_block *block = block_at(ref, s, slot);
 
@@ -223,6 +249,7 @@ bool ref_allocated(reference *ref, ref_block *block, sc_address address)
 {
     ref_block *former = ref_find(ref, address);
 
+    grant(ref, block->shape);
     ref->tally.driver_allocs++;
     if (former)
         forget_block(ref, former);
@@ -243,6 +270,10 @@ void ref_failed(reference *ref, ref_block *block)
     block->state = REF_NONE;
     if (ref->source == SC_STEPS_INFERRED && !was_forgotten)
         sc_step_free(&ref->inference, ref_exact_live(ref));
+    if (!ref->shapes[block->shape].is_granted && blocks_of(ref, block->shape, ~1u) == 0) {
+        ref->next_id -= ref->shapes[block->shape].id + 1 == ref->next_id;
+        ref->shapes[block->shape] = (ref_shape){0};
+    }
 }
 
 static void real_free(reference *ref, ref_block *block)
@@ -371,11 +402,13 @@ void ref_gone(reference *ref, uint64_t bytes)
     ref->tally.driver_frees++;
 }
 
-bool ref_out_of_memory(reference *ref)
+bool ref_out_of_memory(reference *ref, uint64_t bytes)
 {
     bool has_moved = false;
 
     ref->ooms++;
+    if (ref->rules.total && bytes > ref->rules.total)
+        return false;
     if (ref_count_in(ref, REF_IDLE_STATES) == 0 || !ref->rules.gate.is_gated)
         return false;
     for (unsigned i = 0; i < ref->scope_count; i++) {

@@ -45,6 +45,7 @@ typedef struct ref_slot {
 
 typedef struct ref_shape {
     bool is_known;
+    bool is_granted; /* once, by the driver: before, it is no shape for the gate */
     sc_context context;
     uint64_t bytes;
     uint32_t site; /* part of the key where the rules say so */
@@ -142,7 +143,7 @@ const char *ref_take(reference *ref, sc_take why, sc_address address);
 void ref_took(reference *ref);
 void ref_gone(reference *ref, uint64_t bytes);
 void ref_step_end(reference *ref);
-bool ref_out_of_memory(reference *ref);
+bool ref_out_of_memory(reference *ref, uint64_t bytes);
 void ref_close(reference *ref, sc_reason reason);
 void ref_export(reference *ref, sc_address address);
 void ref_forget(reference *ref, sc_address address);

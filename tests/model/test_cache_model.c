@@ -83,7 +83,7 @@ static const sc_hint *declared(uint64_t bytes, uint32_t site)
 static const sc_cache_rules scenes[] = {
 #define GATED                                                                                      \
     .gate = {.warmup = 3, .rearm = 6, .max_shapes = 20, .is_gated = true}, .max_age = 8,           \
-    .small = 65536, .reserve = 100 * MIB
+    .small = 65536, .reserve = 100 * MIB, .total = 2000 * MIB
     {GATED, .overhead_percent = 25, .limit = UINT64_MAX},
     {GATED, .overhead_percent = 0, .limit = UINT64_MAX},
     {GATED, .overhead_percent = 100, .limit = UINT64_MAX, .step_source = SC_STEPS_INFERRED},

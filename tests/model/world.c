@@ -128,6 +128,8 @@ static sc_request next_request(world *w)
 
     if (w->novelty && one_in(w, w->novelty))
         request.bytes += 1 + below(w, 40);
+    if (w->ref->rules.total && one_in(w, 500))
+        request.bytes = one_in(w, 2) ? UINT64_MAX : w->ref->rules.total + 1;
     request.site = (uint32_t)below(w, 3);
     request.is_passing = w->is_passing;
     return request;
@@ -141,9 +143,10 @@ static void finish_allocation(world *w, pending_allocation pending)
     if (!pending.request.is_passing)
         give_back(w, SC_TAKE_ROOM);
     if (has_failed && one_in(w, 100)) {
-        bool retry = sc_cache_out_of_memory(w->cache);
+        uint64_t bytes = pending.request.bytes;
+        bool retry = sc_cache_out_of_memory(w->cache, bytes);
 
-        MUST_EQUAL(retry, ref_out_of_memory(w->ref));
+        MUST_EQUAL(retry, ref_out_of_memory(w->ref, bytes));
         if (retry) {
             give_back(w, SC_TAKE_ALL);
             has_failed = one_in(w, 2);
@@ -177,6 +180,11 @@ static void request(world *w)
     sc_answer answer = sc_cache_request(w->cache, wanted, &buffer);
 
     MUST_EQUAL(answer, ref_request(w->ref, wanted, &block));
+    if (answer == SC_PASS) {
+        MUST_EQUAL(sc_cache_out_of_memory(w->cache, wanted.bytes),
+                   ref_out_of_memory(w->ref, wanted.bytes));
+        return;
+    }
     MUST_EQUAL(sc_buffer_bytes(buffer), wanted.bytes);
     MUST_EQUAL(sc_buffer_context(buffer), wanted.context);
     if (answer == SC_HIT) {
@@ -337,7 +345,7 @@ static void let_time_pass(world *w)
 
 static void run_out_of_memory(world *w) /* of another allocator */
 {
-    MUST_EQUAL(sc_cache_out_of_memory(w->cache), ref_out_of_memory(w->ref));
+    MUST_EQUAL(sc_cache_out_of_memory(w->cache, 0), ref_out_of_memory(w->ref, 0));
     give_back(w, SC_TAKE_ALL);
 }
 

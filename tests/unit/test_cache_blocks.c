@@ -95,6 +95,75 @@ START_TEST(a_failed_allocation_leaves_no_trace_but_the_request)
 }
 END_TEST
 
+START_TEST(a_size_that_the_driver_refuses_is_no_shape)
+{
+    const sc_request large = {.context = 1, .bytes = 6 * MIB};
+    fixture f = fixture_with(fixture_usual);
+    sc_buffer *one, *other;
+    sc_address address;
+
+    fixture_fix(&f);
+    for (int i = 0; i < 2 * WARMUP; i++) {
+        ck_assert_int_eq(sc_cache_request(f.cache, large, &one), SC_ALLOCATE);
+        ck_assert_int_eq(sc_cache_request(f.cache, large, &other), SC_ALLOCATE);
+        sc_cache_failed(f.cache, one);
+        sc_cache_failed(f.cache, other);
+        ck_assert(!sc_cache_knows(f.cache, &large));
+        fixture_step(&f, 4 * MIB, 4, NULL);
+    }
+    ck_assert_int_eq(fixture_totals(&f).phase, SC_PHASE_FIXED);
+    ck_assert_uint_eq(fixture_totals(&f).shapes, 1);
+    ck_assert_uint_eq(fixture_totals(&f).all.misses, 4); /* of the first fixed step */
+    ck_assert_uint_eq(f.shape_count, 1);
+    ck_assert_int_eq(fixture_ask(&f, large, &address), SC_ALLOCATE); /* now it is granted */
+    ck_assert_int_eq(fixture_totals(&f).phase, SC_PHASE_FALLBACK);
+    ck_assert_uint_eq(f.shape_count, 2);
+    fixture_end(&f);
+}
+END_TEST
+
+START_TEST(what_is_refused_does_not_hold_the_gate_shut)
+{
+    fixture f = fixture_with(fixture_usual);
+    sc_buffer *buffer;
+
+    fixture_begin(&f);
+    for (uint64_t i = 0; i <= WARMUP; i++) {
+        ck_assert_int_eq(
+            sc_cache_request(f.cache, (sc_request){.context = 1, .bytes = 6 * MIB + i}, &buffer),
+            SC_ALLOCATE);
+        sc_cache_failed(f.cache, buffer);
+        fixture_step(&f, 4 * MIB, 4, NULL);
+    }
+    ck_assert_int_eq(fixture_totals(&f).phase, SC_PHASE_FIXED);
+    fixture_end(&f);
+}
+END_TEST
+
+START_TEST(more_than_the_device_has_passes_by_and_costs_nothing)
+{
+    sc_cache_rules rules = fixture_usual;
+    sc_buffer *buffer;
+    fixture f;
+
+    rules.total = 100 * MIB;
+    f = fixture_with(rules);
+    fixture_fix(&f);
+    fixture_step(&f, 4 * MIB, 4, NULL);
+    ck_assert_int_eq(
+        sc_cache_request(f.cache, (sc_request){.context = 1, .bytes = UINT64_MAX}, &buffer),
+        SC_PASS);
+    ck_assert(!sc_cache_wants(f.cache, SC_TAKE_ROOM));
+    ck_assert(!sc_cache_out_of_memory(f.cache, UINT64_MAX));
+    ck_assert_uint_eq(fixture_totals(&f).ooms, 1);
+    ck_assert_uint_eq(fixture_totals(&f).idle, 16 * MIB);
+    ck_assert_int_eq(fixture_totals(&f).phase, SC_PHASE_FIXED);
+    ck_assert(sc_cache_out_of_memory(f.cache, 100 * MIB)); /* giving back may help */
+    ck_assert_int_eq(fixture_totals(&f).phase, SC_PHASE_FALLBACK);
+    fixture_end(&f);
+}
+END_TEST
+
 START_TEST(an_address_we_hold_already_is_a_proof_that_somebody_frees_behind_our_back)
 {
     fixture f = fixture_with(fixture_usual);
@@ -200,6 +269,8 @@ SC_SUITE("cache_blocks", a_second_free_is_caught_while_parking_and_while_idle,
          a_phase_change_during_the_wait_makes_the_free_a_real_one,
          a_failed_wait_forgets_the_buffer_before_its_real_free,
          a_failed_allocation_leaves_no_trace_but_the_request,
+         a_size_that_the_driver_refuses_is_no_shape, what_is_refused_does_not_hold_the_gate_shut,
+         more_than_the_device_has_passes_by_and_costs_nothing,
          an_address_we_hold_already_is_a_proof_that_somebody_frees_behind_our_back,
          memory_that_went_by_another_door_while_it_was_being_parked_is_not_freed_again,
          a_context_that_ends_takes_its_buffers_in_every_state,

@@ -199,7 +199,7 @@ START_TEST(an_out_of_memory_stops_every_site_in_one_word)
 
     reach_fixed_at_both(&f);
     changes = f.change_count;
-    ck_assert(sc_cache_out_of_memory(f.cache));
+    ck_assert(sc_cache_out_of_memory(f.cache, 0));
     ck_assert_uint_eq(f.change_count, changes + 1);
     ck_assert(!f.changes[changes].is_of_scope);
     ck_assert_int_eq(f.changes[changes].reason, SC_REASON_OOM);

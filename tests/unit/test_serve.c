@@ -168,6 +168,22 @@ START_TEST(an_out_of_memory_that_stays_is_the_drivers_answer)
 }
 END_TEST
 
+START_TEST(a_program_that_asks_for_more_than_there_is_and_survives_keeps_its_cache)
+{
+    static const size_t much[] = {SIZE_MAX, 2048 * MIB, (size_t)1 << 52};
+    sc_address block = 77;
+
+    room_fix(sizes, SIZES);
+    fake_forget_counts();
+    for (size_t i = 0; i < 3; i++)
+        ck_assert_int_eq(sc_engine_alloc(&block, much[i], NULL), SC_CUDA_OUT_OF_MEMORY);
+    ck_assert_uint_eq(fake_count(FAKE_MEM_ALLOC), 3);
+    ck_assert_uint_eq(fake_count(FAKE_MEM_FREE), 0);
+    room_batch(sizes, SIZES);
+    ck_assert_uint_eq(fake_count(FAKE_MEM_ALLOC), 3);
+}
+END_TEST
+
 START_TEST(another_allocators_out_of_memory_gets_what_is_idle)
 {
     ck_assert(!sc_engine_make_room());
@@ -330,6 +346,7 @@ SC_SUITE_WITH("serve", room_enter, room_close,
               room_for_a_miss_is_made_before_the_driver_is_asked,
               an_out_of_memory_gives_back_what_is_idle_and_asks_once_more,
               an_out_of_memory_that_stays_is_the_drivers_answer,
+              a_program_that_asks_for_more_than_there_is_and_survives_keeps_its_cache,
               another_allocators_out_of_memory_gets_what_is_idle,
               a_wait_that_fails_makes_the_real_free_and_answers_as_it_does,
               a_free_that_was_waiting_when_the_phase_changed_frees_for_real,
