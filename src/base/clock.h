@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * clock.h - monotonic nanoseconds (CLOCK_MONOTONIC: read in user space, no system call). Only the
- * engine and the log read it; the cache takes time as a parameter. */
+ * engine, the log and an arena that page-locks read it; the cache takes time as a parameter. */
 #ifndef SC_BASE_CLOCK_H
 #define SC_BASE_CLOCK_H
 

@@ -14,7 +14,8 @@ ALLOWED = {
     "cache": {"base", "cache"},
     "log": {"base", "log"},
     "ring": {"base", "ring", "shapecache"},
-    "engine": {"base", "cache", "log", "ring", "engine", "shapecache"},
+    "arena": {"base", "arena", "shapecache"},
+    "engine": {"base", "cache", "log", "ring", "arena", "engine", "shapecache"},
     "cli": {"base", "log", "cache/phase.def", "cli"},
     "sim": {"sim"},
 }
