@@ -3,6 +3,7 @@
 #include "clock.h"
 #include "context.h"
 #include "device.h"
+#include "graph_memory.h"
 #include "lock.h"
 #include "pool.h"
 #include "settings.h"
@@ -32,7 +33,7 @@ static CUresult alloc_locked(struct sim_context *context, const struct alloc_cal
     if (!pool)
         return call->from_pool ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_OUT_OF_MEMORY;
     if (stream->part.capture)
-        return CUDA_ERROR_NOT_SUPPORTED;
+        return sim_graph_memory_alloc_locked(pool->device, stream, call->bytes, &given->address);
     return sim_pool_alloc_locked(pool, stream, call->bytes, given);
 }
 
@@ -94,10 +95,9 @@ static CUresult free_async(enum sim_call call, CUdeviceptr address, CUstream han
         return status;
     sim_lock();
     status = sim_stream_find_locked(context, handle, per_thread, &stream);
-    if (status == CUDA_SUCCESS && stream->part.capture)
-        status = CUDA_ERROR_NOT_SUPPORTED;
     if (status == CUDA_SUCCESS)
-        status = sim_pool_free_locked((uintptr_t)address, stream);
+        status = stream->part.capture ? sim_graph_memory_free_locked((uintptr_t)address, stream)
+                                      : sim_pool_free_locked((uintptr_t)address, stream);
     sim_unlock();
     return status;
 }

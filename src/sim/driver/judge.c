@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "graph_memory.h"
 #include "internal.h"
 #include "lock.h"
 #include "memory.h"
@@ -156,7 +157,7 @@ INTERNAL_API void simcuda_allocated(const void *pointer, size_t bytes)
 {
     uint64_t twice;
 
-    if (!is_on())
+    if (!is_on() || sim_graph_memory_owns((uintptr_t)pointer))
         return;
     if (!sim_ledger_add((uintptr_t)pointer, bytes, &twice))
         fputs("simcuda: out of memory, the judge misses an allocation\n", stderr);

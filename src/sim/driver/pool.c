@@ -362,10 +362,30 @@ static CUresult wait_for_ghosts(const struct sim_piece *piece, struct sim_stream
     return status;
 }
 
+/* From now on the piece is somebody's. */
+static void take(struct sim_piece *piece, struct sim_context *context, size_t bytes,
+                 struct sim_mark *mark)
+{
+    struct sim_pool *pool = piece->pool;
+
+    piece->block = (struct sim_block){.context = context,
+                                      .device = pool->device,
+                                      .address = piece->address,
+                                      .bytes = bytes,
+                                      .kind = SIM_POOL_MEMORY,
+                                      .id = ++last_id};
+    piece->live = true;
+    piece->mark = mark;
+    piece->born = sim_ticket_locked();
+    pool->live++;
+    pool->used += piece->room;
+    if (pool->used > pool->used_high)
+        pool->used_high = pool->used;
+}
+
 /* Puts the allocation into its stream and gives the piece to the program. */
 static CUresult give(struct sim_piece *piece, struct sim_stream *stream, size_t bytes)
 {
-    struct sim_pool *pool = piece->pool;
     CUresult status = wait_for_ghosts(piece, stream);
     struct sim_mark *mark = sim_mark_new();
     struct sim_op *op = sim_op_empty();
@@ -381,20 +401,27 @@ static CUresult give(struct sim_piece *piece, struct sim_stream *stream, size_t 
         sim_mark_drop_locked(mark);
         return status;
     }
-    piece->block = (struct sim_block){.context = stream->object.context,
-                                      .device = pool->device,
-                                      .address = piece->address,
-                                      .bytes = bytes,
-                                      .kind = SIM_POOL_MEMORY,
-                                      .id = ++last_id};
-    piece->live = true;
-    piece->mark = mark;
-    piece->born = sim_ticket_locked();
-    pool->live++;
-    pool->used += piece->room;
-    if (pool->used > pool->used_high)
-        pool->used_high = pool->used;
+    take(piece, stream->object.context, bytes, mark);
     return CUDA_SUCCESS;
+}
+
+struct sim_piece *sim_pool_lend_locked(struct sim_pool *pool, size_t bytes)
+{
+    size_t room = round_up(bytes, UNIT);
+    struct sim_mark *mark = bytes > pool->device->memory ? NULL : sim_mark_new();
+    struct sim_piece *piece;
+
+    if (!mark)
+        return NULL;
+    mark->done = true;
+    piece = find_room(pool, room, NULL, false);
+    if (!piece)
+        piece = grow(pool, room);
+    if (piece)
+        take(piece, NULL, bytes, mark);
+    else
+        sim_mark_drop_locked(mark);
+    return piece;
 }
 
 CUresult sim_pool_alloc_locked(struct sim_pool *pool, struct sim_stream *stream, size_t bytes,
@@ -477,6 +504,8 @@ CUresult sim_pool_free_locked(uintptr_t address, struct sim_stream *stream)
 
     if (!piece)
         return CUDA_ERROR_INVALID_VALUE;
+    if (piece->pool->graph)
+        return CUDA_SUCCESS; /* it is the graph's */
     ghost = malloc(sizeof *ghost);
     mark = sim_mark_new();
     op = ghost && mark ? new_free(address) : NULL;
@@ -514,9 +543,17 @@ struct sim_pool *sim_pool_of(const struct sim_block *block)
     return piece_of_block(block)->pool;
 }
 
+void sim_piece_end_locked(struct sim_piece *piece)
+{
+    make_free(piece);
+}
+
 void sim_pool_release_locked(struct sim_block *block)
 {
-    make_free(piece_of_block(block));
+    if (sim_pool_of(block)->graph)
+        block->freeing = false; /* it is the graph's */
+    else
+        make_free(piece_of_block(block));
 }
 
 /* All pools. */

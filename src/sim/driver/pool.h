@@ -73,6 +73,7 @@ struct sim_pool {
     uint64_t reserved, reserved_high, used, used_high;
     uint32_t readers, writers; /* a bit for each device */
     bool standard;             /* a device's default pool */
+    bool graph;                /* what captures allocate, see graph_memory.h */
     bool destroyed;            /* goes with its last piece */
 };
 
@@ -99,6 +100,10 @@ CUresult sim_pool_alloc_locked(struct sim_pool *pool, struct sim_stream *stream,
 
 /* Frees the allocation that begins there in the order of `stream`, which is not capturing. */
 CUresult sim_pool_free_locked(uintptr_t address, struct sim_stream *stream);
+
+/* Allocates apart from any stream, to be ended by the caller; NULL: out of memory. */
+struct sim_piece *sim_pool_lend_locked(struct sim_pool *pool, size_t bytes);
+void sim_piece_end_locked(struct sim_piece *piece);
 
 /* Frees a block of kind SIM_POOL_MEMORY that no operation needs any more. */
 void sim_pool_release_locked(struct sim_block *block);

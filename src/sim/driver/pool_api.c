@@ -4,6 +4,7 @@
  * Pools of device memory within one process: nothing of theirs can be exported. */
 #include "context.h"
 #include "device.h"
+#include "graph_memory.h"
 #include "lock.h"
 #include "pool.h"
 
@@ -306,4 +307,72 @@ CUresult cuMemGetMemPool(CUmemoryPool *pool, CUmemLocation *location, CUmemAlloc
 CUresult cuMemSetMemPool(CUmemLocation *location, CUmemAllocationType type, CUmemoryPool pool)
 {
     return choose_pool(CALL_cuMemSetMemPool, device_of(location, type), pool);
+}
+
+/* Memory of graphs. */
+
+static CUresult graph_attribute_locked(CUdevice ordinal, CUgraphMem_attribute attr,
+                                       struct sim_pool **pool, CUmemPool_attribute *same)
+{
+    static const CUmemPool_attribute of_pools[] = {
+        [CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT] = CU_MEMPOOL_ATTR_USED_MEM_CURRENT,
+        [CU_GRAPH_MEM_ATTR_USED_MEM_HIGH] = CU_MEMPOOL_ATTR_USED_MEM_HIGH,
+        [CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT] = CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT,
+        [CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH] = CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH,
+    };
+    struct sim_device *device = sim_device_find(ordinal);
+
+    if (!device)
+        return CUDA_ERROR_INVALID_DEVICE;
+    if ((unsigned)attr >= sizeof of_pools / sizeof *of_pools)
+        return CUDA_ERROR_INVALID_VALUE;
+    *same = of_pools[attr];
+    *pool = sim_graph_memory_pool_locked(device);
+    return *pool ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult cuDeviceGetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr, void *value)
+{
+    CUresult status = sim_enter_ready(CALL_cuDeviceGetGraphMemAttribute);
+    struct sim_pool *pool;
+    CUmemPool_attribute same;
+
+    if (status != CUDA_SUCCESS)
+        return status;
+    if (!value)
+        return CUDA_ERROR_INVALID_VALUE;
+    sim_lock();
+    status = graph_attribute_locked(device, attr, &pool, &same);
+    if (status == CUDA_SUCCESS)
+        status = get_attribute(pool, same, value);
+    sim_unlock();
+    return status;
+}
+
+CUresult cuDeviceSetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr, void *value)
+{
+    CUresult status = sim_enter_ready(CALL_cuDeviceSetGraphMemAttribute);
+    struct sim_pool *pool;
+    CUmemPool_attribute same;
+
+    if (status != CUDA_SUCCESS)
+        return status;
+    if (!value)
+        return CUDA_ERROR_INVALID_VALUE;
+    sim_lock();
+    status = graph_attribute_locked(device, attr, &pool, &same);
+    if (status == CUDA_SUCCESS)
+        status = set_attribute(pool, same, value);
+    sim_unlock();
+    return status;
+}
+
+/* What graphs do not use has gone back already. */
+CUresult cuDeviceGraphMemTrim(CUdevice device)
+{
+    CUresult status = sim_enter_ready(CALL_cuDeviceGraphMemTrim);
+
+    if (status != CUDA_SUCCESS)
+        return status;
+    return sim_device_find(device) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
 }

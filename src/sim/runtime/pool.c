@@ -146,3 +146,38 @@ SIMRT_API cudaError_t cudaMemSetMemPool(struct cudaMemLocation *location,
     return simrt_leave(error);
 }
 #endif
+
+/* Memory of graphs: the attributes are the driver's. */
+
+SIMRT_API cudaError_t cudaDeviceGetGraphMemAttribute(int ordinal,
+                                                     enum cudaGraphMemAttributeType attribute,
+                                                     void *value)
+{
+    cudaError_t error = simrt_enter(SIMRT_CALL_cudaDeviceGetGraphMemAttribute, SIMRT_INITIALISED);
+
+    if (error == cudaSuccess)
+        error = simrt_error(simrt_driver_table.cuDeviceGetGraphMemAttribute(
+            ordinal, (CUgraphMem_attribute)attribute, value));
+    return simrt_leave(error);
+}
+
+SIMRT_API cudaError_t cudaDeviceSetGraphMemAttribute(int ordinal,
+                                                     enum cudaGraphMemAttributeType attribute,
+                                                     void *value)
+{
+    cudaError_t error = simrt_enter(SIMRT_CALL_cudaDeviceSetGraphMemAttribute, SIMRT_INITIALISED);
+
+    if (error == cudaSuccess)
+        error = simrt_error(simrt_driver_table.cuDeviceSetGraphMemAttribute(
+            ordinal, (CUgraphMem_attribute)attribute, value));
+    return simrt_leave(error);
+}
+
+SIMRT_API cudaError_t cudaDeviceGraphMemTrim(int ordinal)
+{
+    cudaError_t error = simrt_enter(SIMRT_CALL_cudaDeviceGraphMemTrim, SIMRT_INITIALISED);
+
+    if (error == cudaSuccess)
+        error = simrt_error(simrt_driver_table.cuDeviceGraphMemTrim(ordinal));
+    return simrt_leave(error);
+}
