@@ -12,20 +12,22 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum { FRAMES_MOST = 512, DEPTH_MOST = 16, NAME_BYTES = 1024, WINDOW = 256 };
+enum { FRAMES_MOST = 512, DEPTH_MOST = 16, WINDOW = 256 };
+enum { NAME_BYTES = 1024, NAME_USUAL = 160 };
 enum { TYPE = 8, SIZE = 16, STATE = 32, CONTENT = 32 }; /* in any object, and in its kinds */
+enum { HEADER = 72, FRAME_BYTES = 104, CODE_BYTES = 144 };
 
 typedef struct layout {
     int minor;
     size_t cframe, current;
     size_t code, previous, at;
     size_t file, first, table, bytes;
-    size_t ascii;
+    size_t ascii, wide;
 } layout;
 
 static const layout layouts[] = {
-#define PYTHON(minor, cframe, current, code, previous, at, file, first, table, bytes, ascii)       \
-    {minor, cframe, current, code, previous, at, file, first, table, bytes, ascii},
+#define PYTHON(minor, cframe, current, code, previous, at, file, first, table, bytes, ascii, wide) \
+    {minor, cframe, current, code, previous, at, file, first, table, bytes, ascii, wide},
 #include "script_layout.def"
 };
 
@@ -43,25 +45,32 @@ static _Atomic(stage) looked;
 static interpreter python;
 static _Atomic(uintptr_t) main_state; /* of the main thread, once it has asked */
 
-/* A copy of memory that may not be there. */
-static bool peek(uintptr_t from, void *to, size_t bytes)
+/* A copy of memory that may not be there, as far as it is: the bytes copied. What lies on a second
+ * page is an element of its own, since the kernel copies elements whole or not at all. */
+static size_t peek(uintptr_t from, void *to, size_t bytes)
 {
+    const size_t page = 4096, first = page - from % page;
+    const size_t head = first < bytes ? first : bytes;
     const struct iovec local = {to, bytes};
-    const struct iovec remote = {(void *)from, bytes};
+    const struct iovec remote[] = {{(void *)from, head}, {(void *)(from + head), bytes - head}};
+    const ssize_t got = from >= page ? process_vm_readv(getpid(), &local, 1, remote, 2, 0) : -1;
 
-    return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == (ssize_t)bytes;
+    return got > 0 ? (size_t)got : 0;
+}
+
+static uintptr_t word(const unsigned char *copy, size_t at)
+{
+    uintptr_t value;
+
+    memcpy(&value, copy + at, sizeof(value));
+    return value;
 }
 
 static uintptr_t pointer_at(uintptr_t from)
 {
     uintptr_t found;
 
-    return from > CONTENT && peek(from, &found, sizeof(found)) ? found : 0;
-}
-
-static bool is_of_type(uintptr_t object, uintptr_t type)
-{
-    return object != 0 && pointer_at(object + TYPE) == type;
+    return peek(from, &found, sizeof(found)) == sizeof(found) ? found : 0;
 }
 
 /* "3.11.7 (main, ...)" */
@@ -139,33 +148,38 @@ static uint32_t character(const unsigned char *raw, size_t i, unsigned width)
 /* A str object's text, terminated. */
 static bool read_text(uintptr_t object, char *out, size_t bytes)
 {
-    unsigned char raw[NAME_BYTES];
-    size_t length, used = 0;
-    uint32_t state;
+    unsigned char raw[HEADER + NAME_BYTES];
+    size_t have = peek(object, raw, HEADER + NAME_USUAL);
+    size_t used = 0;
 
-    if (!is_of_type(object, python.text_type) || !peek(object + SIZE, &length, sizeof(length)) ||
-        !peek(object + STATE, &state, sizeof(state)))
+    if (have < HEADER || word(raw, TYPE) != python.text_type)
         return false;
+    const size_t length = word(raw, SIZE);
+    const unsigned state = raw[STATE];
     const unsigned width = state >> 2 & 7;
     const bool is_compact = (state & 32) != 0, is_ascii = (state & 64) != 0;
-    const size_t header = python.at->ascii + (is_ascii ? 0 : (python.at->ascii == 48 ? 24 : 16));
+    const size_t header = python.at->ascii + (is_ascii ? 0 : python.at->wide);
 
     if (!is_compact || (width != 1 && width != 2 && width != 4) || length == 0 ||
-        length > sizeof(raw) / width || !peek(object + header, raw, length * width))
+        length > NAME_BYTES / width)
         return false;
+    if (header + length * width > have)
+        have = peek(object, raw, header + length * width);
     for (size_t i = 0; i < length; i++)
-        if (!put_character(out, bytes, &used, character(raw, i, width)))
+        if (have < header + length * width ||
+            !put_character(out, bytes, &used, character(raw + header, i, width)))
             return false;
     out[used] = '\0';
     return true;
 }
 
-/* The table of lines, as it is read. */
+/* A table of lines, as it is read. */
 typedef struct window {
     uintptr_t content;
     size_t size;
     size_t from, have;
-    unsigned char bytes[WINDOW];
+    unsigned char bytes[CONTENT + WINDOW];
+    const unsigned char *at;
 } window;
 
 static int table_byte(void *self, size_t at)
@@ -175,40 +189,80 @@ static int table_byte(void *self, size_t at)
     if (at >= table->size)
         return -1;
     if (at < table->from || at >= table->from + table->have) {
-        const size_t rest = table->size - at;
-
         table->from = at;
-        table->have = rest < WINDOW ? rest : WINDOW;
-        if (!peek(table->content + at, table->bytes, table->have))
+        table->at = table->bytes;
+        table->have = peek(table->content + at, table->bytes, WINDOW);
+        if (table->have == 0)
             return -1;
     }
-    return table->bytes[at - table->from];
+    return table->at[at - table->from];
 }
 
-typedef struct place {
-    uintptr_t file; /* a str object */
-    int line;
-} place;
-
-/* Where in `code` the frame stands. The first line, if the table does not say. */
-static int line_of(uintptr_t frame, uintptr_t code)
+static bool open_table(window *table, uintptr_t object)
 {
+    const size_t have = peek(object, table->bytes, sizeof(table->bytes));
+
+    if (have < CONTENT || word(table->bytes, TYPE) != python.bytes_type)
+        return false;
+    table->content = object + CONTENT;
+    table->size = word(table->bytes, SIZE);
+    table->from = 0;
+    table->have = have - CONTENT;
+    table->at = table->bytes + CONTENT;
+    return true;
+}
+
+typedef struct frame {
+    uintptr_t code, previous;
+    uintptr_t at; /* an instruction, or its number */
+} frame;
+
+static bool read_frame(uintptr_t from, frame *out)
+{
+    unsigned char copy[FRAME_BYTES];
     const layout *at = python.at;
-    const uintptr_t object = pointer_at(code + at->table);
-    window table = {.content = object + CONTENT};
-    int first = 0, number = 0, line = 0;
+    const size_t have = peek(from, copy, sizeof(copy));
 
-    if (!peek(code + at->first, &first, sizeof(first)) || !is_of_type(object, python.bytes_type) ||
-        !peek(object + SIZE, &table.size, sizeof(table.size)))
-        return first;
-    if (at->bytes != 0) {
-        const int64_t offset = (int64_t)(pointer_at(frame + at->at) - (code + at->bytes));
+    if (have < at->at + sizeof(uintptr_t) || have < at->code + sizeof(uintptr_t))
+        return false;
+    out->code = word(copy, at->code);
+    out->previous = word(copy, at->previous);
+    out->at = word(copy, at->at);
+    return true;
+}
 
-        line = sc_lines_in_entries(table_byte, &table, first, offset);
-    } else if (peek(frame + at->at, &number, sizeof(number))) {
-        line = sc_lines_in_pairs(table_byte, &table, first, 2 * (int64_t)number);
-    }
-    return line > 0 ? line : first;
+typedef struct code {
+    uintptr_t file, table;
+    int first;
+} code;
+
+static bool read_code(uintptr_t from, code *out)
+{
+    unsigned char copy[CODE_BYTES];
+    const layout *at = python.at;
+
+    if (peek(from, copy, sizeof(copy)) < sizeof(copy) || word(copy, TYPE) != python.code_type)
+        return false;
+    out->file = word(copy, at->file);
+    out->table = word(copy, at->table);
+    memcpy(&out->first, copy + at->first, sizeof(out->first));
+    return true;
+}
+
+/* Where the frame stands in its code. The first line, if the table does not say. */
+static int line_of(const frame *one, const code *of)
+{
+    window table;
+    int line;
+
+    if (!open_table(&table, of->table))
+        return of->first;
+    if (python.at->bytes != 0)
+        line = sc_lines_in_entries(table_byte, &table, of->first,
+                                   (int64_t)(one->at - (one->code + python.at->bytes)));
+    else
+        line = sc_lines_in_pairs(table_byte, &table, of->first, 2 * (int64_t)(int)one->at);
+    return line > 0 ? line : of->first;
 }
 
 static const char *after(const char *path, const char *part)
@@ -243,26 +297,31 @@ static uintptr_t innermost(uintptr_t state)
     return holder != 0 ? pointer_at(holder + python.at->current) : 0;
 }
 
+typedef struct place {
+    uintptr_t file; /* a str object */
+    int line;
+} place;
+
 /* The places of the program, innermost first; where all are others', the innermost of those. */
 static unsigned walk(uintptr_t state, place *places, unsigned depth)
 {
-    uintptr_t frame = innermost(state);
+    uintptr_t from = innermost(state);
     char path[NAME_BYTES];
     unsigned count = 0;
     place spare = {0, 0};
+    frame one;
+    code of;
 
-    for (int i = 0; frame != 0 && count < depth && i < FRAMES_MOST; i++) {
-        const uintptr_t code = pointer_at(frame + python.at->code);
-        const uintptr_t file =
-            is_of_type(code, python.code_type) ? pointer_at(code + python.at->file) : 0;
-
-        if (file != 0 && read_text(file, path, sizeof(path))) {
+    for (int i = 0; from != 0 && count < depth && i < FRAMES_MOST; i++) {
+        if (!read_frame(from, &one))
+            break;
+        if (read_code(one.code, &of) && read_text(of.file, path, sizeof(path))) {
             if (is_programs(path))
-                places[count++] = (place){file, line_of(frame, code)};
+                places[count++] = (place){of.file, line_of(&one, &of)};
             else if (spare.file == 0 && path[0] != '<')
-                spare = (place){file, line_of(frame, code)};
+                spare = (place){of.file, line_of(&one, &of)};
         }
-        frame = pointer_at(frame + python.at->previous);
+        from = one.previous;
     }
     if (count == 0 && spare.file != 0)
         places[count++] = spare;
@@ -322,7 +381,7 @@ bool sc_script_text(char *out, size_t bytes, unsigned depth)
     if (python.is_initialized() == 0)
         return false;
     state = (uintptr_t)python.thread_state();
-    if (state != 0 && is_main_thread())
+    if (state != 0 && state != atomic_load(&main_state) && is_main_thread())
         atomic_store(&main_state, state);
     depth = depth < DEPTH_MOST ? depth : DEPTH_MOST;
     count = state != 0 ? walk(state, places, depth) : 0;

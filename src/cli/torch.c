@@ -129,6 +129,7 @@ void sc_torch_say(const sc_torch *torch)
         sc_say(
             "--torch=pluggable: PyTorch's allocator is libshapecache_torch.so: every tensor is a "
             "request; a step ends with each optimizer step");
-    sc_say("--torch: capturing CUDA graphs is refused, and PyTorch's own memory figures stay 0; "
-           "what goes past the cache is told when it shows");
+    sc_say("--torch: capturing CUDA graphs is refused, and PyTorch's own memory figures %s; what "
+           "goes past the cache is told when it shows",
+           torch->view == SC_TORCH_TENSORS ? "stay 0" : "are errors");
 }

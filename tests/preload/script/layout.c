@@ -44,9 +44,9 @@
 
 int main(void)
 {
-    printf("PYTHON(%d, %zu, %zu, %zu, %zu, %zu, %zu, %zu, %zu, %zu, %zu)\n", PY_MINOR_VERSION,
+    printf("PYTHON(%d, %zu, %zu, %zu, %zu, %zu, %zu, %zu, %zu, %zu, %zu, %zu)\n", PY_MINOR_VERSION,
            CFRAME, CURRENT, CODE, PREVIOUS, AT, offsetof(PyCodeObject, co_filename),
            offsetof(PyCodeObject, co_firstlineno), offsetof(PyCodeObject, co_linetable), BYTES,
-           sizeof(PyASCIIObject));
+           sizeof(PyASCIIObject), sizeof(PyCompactUnicodeObject) - sizeof(PyASCIIObject));
     return 0;
 }
