@@ -16,12 +16,14 @@
 struct lease {
     struct lease *next;
     struct sim_piece *piece;
-    unsigned references; /* nodes, executables, launches */
+    unsigned references; /* nodes, executables, launches, frees on their way */
+    bool live;           /* a launch has allocated it, and nothing freed it since */
     uint64_t capture;    /* in which it was last freed, and on which stream; 0: it is in use */
     uint64_t stream;
 };
 
-struct alloc_op {
+/* An allocation or a free. */
+struct lease_op {
     struct sim_op op;
     struct lease *lease;
 };
@@ -41,12 +43,12 @@ struct sim_pool *sim_graph_memory_pool_locked(struct sim_device *device)
     return *pool;
 }
 
-static void put_lease(struct lease *lease)
+static void end_if_over(struct lease *lease)
 {
     struct lease **link = &leases;
     struct sim_pool *pool = lease->piece->pool;
 
-    if (--lease->references > 0)
+    if (lease->references > 0 || lease->live)
         return;
     while (*link != lease)
         link = &(*link)->next;
@@ -56,10 +58,45 @@ static void put_lease(struct lease *lease)
     free(lease);
 }
 
-static void release_alloc(struct sim_op *op)
+static void run_alloc(struct sim_op *op, const struct sim_claim *claims)
 {
-    put_lease(((struct alloc_op *)op)->lease);
+    (void)claims;
+    sim_lock();
+    ((struct lease_op *)op)->lease->live = true;
+    sim_unlock();
+}
+
+static void run_free(struct sim_op *op, const struct sim_claim *claims)
+{
+    (void)claims;
+    sim_lock();
+    ((struct lease_op *)op)->lease->live = false;
+    sim_unlock();
+}
+
+static void release(struct sim_op *op)
+{
+    struct lease *lease = ((struct lease_op *)op)->lease;
+
     free(op);
+    lease->references--;
+    end_if_over(lease);
+}
+
+/* An operation that holds the lease; NULL: out of memory. */
+static struct sim_op *new_op(struct lease *lease, CUgraphNodeType node)
+{
+    struct lease_op *made = malloc(sizeof *made);
+
+    if (!made)
+        return NULL;
+    *made =
+        (struct lease_op){.op = {.run = node == CU_GRAPH_NODE_TYPE_MEM_ALLOC ? run_alloc : run_free,
+                                 .release = release,
+                                 .node = node},
+                          .lease = lease};
+    lease->references++;
+    return &made->op;
 }
 
 /* The smallest that was freed by an earlier node of the stream and is not twice as much as wanted.
@@ -77,13 +114,13 @@ static struct lease *find_freed(const struct sim_pool *pool, const struct sim_st
     return best;
 }
 
-static struct lease *new_lease(struct sim_pool *pool, size_t bytes)
+static struct lease *new_lease(struct sim_pool *pool, struct sim_context *context, size_t bytes)
 {
     struct lease *lease = malloc(sizeof *lease);
 
     if (!lease)
         return NULL;
-    *lease = (struct lease){.next = leases, .piece = sim_pool_lend_locked(pool, bytes)};
+    *lease = (struct lease){.next = leases, .piece = sim_pool_lend_locked(pool, context, bytes)};
     if (!lease->piece) {
         free(lease);
         return NULL;
@@ -97,50 +134,71 @@ CUresult sim_graph_memory_alloc_locked(struct sim_device *device, struct sim_str
                                        size_t bytes, uintptr_t *address)
 {
     struct sim_pool *pool = sim_graph_memory_pool_locked(device);
-    struct alloc_op *made = pool ? malloc(sizeof *made) : NULL;
-    struct lease *lease;
-    CUresult status;
+    struct lease *lease = pool ? find_freed(pool, stream, bytes) : NULL;
+    struct sim_op *op;
 
-    if (!made)
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    lease = find_freed(pool, stream, bytes);
+    if (pool && !lease)
+        lease = new_lease(pool, stream->object.context, bytes);
     if (!lease)
-        lease = new_lease(pool, bytes);
-    if (!lease) {
-        free(made);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    op = new_op(lease, CU_GRAPH_NODE_TYPE_MEM_ALLOC);
+    if (!op) {
+        end_if_over(lease);
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
-    lease->references++;
     lease->capture = 0;
     if (lease->piece->block.bytes < bytes)
         lease->piece->block.bytes = bytes;
-    *made = (struct alloc_op){
-        .op = {.release = release_alloc, .node = CU_GRAPH_NODE_TYPE_MEM_ALLOC}, .lease = lease};
     *address = lease->piece->address;
-    status = sim_stream_enqueue_locked(stream, &made->op);
-    return status;
+    return sim_stream_enqueue_locked(stream, op);
+}
+
+static struct lease *find(uintptr_t address)
+{
+    struct lease *lease = leases;
+
+    while (lease && lease->piece->address != address)
+        lease = lease->next;
+    return lease;
 }
 
 CUresult sim_graph_memory_free_locked(uintptr_t address, struct sim_stream *stream)
 {
-    struct lease *lease = leases;
+    struct lease *lease = find(address);
+    uint64_t capture = stream->part.capture->id;
     struct sim_op *op;
     CUresult status;
 
-    while (lease && lease->piece->address != address)
-        lease = lease->next;
-    if (!lease || lease->capture == stream->part.capture->id)
+    if (!lease || lease->capture == capture)
         return CUDA_ERROR_INVALID_VALUE;
-    op = sim_op_empty();
+    op = new_op(lease, CU_GRAPH_NODE_TYPE_MEM_FREE);
     if (!op)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    op->node = CU_GRAPH_NODE_TYPE_MEM_FREE;
     status = sim_stream_enqueue_locked(stream, op);
     if (status == CUDA_SUCCESS) {
-        lease->capture = stream->part.capture->id;
+        lease->capture = capture;
         lease->stream = stream->id;
     }
     return status;
+}
+
+CUresult sim_graph_memory_end_locked(uintptr_t address, struct sim_stream *stream)
+{
+    struct lease *lease = find(address);
+    struct sim_op *op = lease ? new_op(lease, CU_GRAPH_NODE_TYPE_MEM_FREE) : NULL;
+
+    if (!op)
+        return lease ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_INVALID_VALUE;
+    return sim_stream_enqueue_locked(stream, op);
+}
+
+void sim_graph_memory_drop_locked(uintptr_t address)
+{
+    struct lease *lease = find(address);
+
+    lease->piece->block.freeing = false;
+    lease->live = false;
+    end_if_over(lease);
 }
 
 bool sim_graph_memory_owns(uintptr_t address)

@@ -185,13 +185,12 @@ CUresult sim_memory_free(uintptr_t address, enum sim_memory_kind kind, uint64_t 
         return CUDA_ERROR_INVALID_VALUE;
     }
     context = block->context;
-    if (context && context->sticky != CUDA_SUCCESS) {
+    if (context->sticky != CUDA_SUCCESS) {
         sim_unlock();
         return (CUresult)context->sticky;
     }
     block->freeing = true;
-    if (context) /* none where it is a graph's */
-        sim_context_drain_locked(context);
+    sim_context_drain_locked(context);
     if (block->kind == SIM_POOL_MEMORY) {
         sim_pool_release_locked(block);
         block = NULL;

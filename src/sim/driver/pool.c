@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "device.h"
+#include "graph_memory.h"
 #include "ledger.h"
 #include "settings.h"
 #include "space.h"
@@ -405,7 +406,8 @@ static CUresult give(struct sim_piece *piece, struct sim_stream *stream, size_t 
     return CUDA_SUCCESS;
 }
 
-struct sim_piece *sim_pool_lend_locked(struct sim_pool *pool, size_t bytes)
+struct sim_piece *sim_pool_lend_locked(struct sim_pool *pool, struct sim_context *context,
+                                       size_t bytes)
 {
     size_t room = round_up(bytes, UNIT);
     struct sim_mark *mark = bytes > pool->device->memory ? NULL : sim_mark_new();
@@ -418,7 +420,7 @@ struct sim_piece *sim_pool_lend_locked(struct sim_pool *pool, size_t bytes)
     if (!piece)
         piece = grow(pool, room);
     if (piece)
-        take(piece, NULL, bytes, mark);
+        take(piece, context, bytes, mark);
     else
         sim_mark_drop_locked(mark);
     return piece;
@@ -505,7 +507,7 @@ CUresult sim_pool_free_locked(uintptr_t address, struct sim_stream *stream)
     if (!piece)
         return CUDA_ERROR_INVALID_VALUE;
     if (piece->pool->graph)
-        return CUDA_SUCCESS; /* it is the graph's */
+        return sim_graph_memory_end_locked(address, stream);
     ghost = malloc(sizeof *ghost);
     mark = sim_mark_new();
     op = ghost && mark ? new_free(address) : NULL;
@@ -551,7 +553,7 @@ void sim_piece_end_locked(struct sim_piece *piece)
 void sim_pool_release_locked(struct sim_block *block)
 {
     if (sim_pool_of(block)->graph)
-        block->freeing = false; /* it is the graph's */
+        sim_graph_memory_drop_locked(block->address);
     else
         make_free(piece_of_block(block));
 }
@@ -595,7 +597,8 @@ void sim_pools_end_locked(const struct sim_context *context)
     struct sim_piece *piece;
 
     for (struct sim_pool *pool = all; pool; pool = pool->next)
-        for (struct sim_segment *segment = pool->segments; segment; segment = segment->next)
+        for (struct sim_segment *segment = pool->graph ? NULL : pool->segments; segment;
+             segment = segment->next)
             while ((piece = piece_of(segment, context))) {
                 sim_ledger_unmapped(piece->address, piece->room);
                 make_free(piece);

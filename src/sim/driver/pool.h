@@ -102,7 +102,8 @@ CUresult sim_pool_alloc_locked(struct sim_pool *pool, struct sim_stream *stream,
 CUresult sim_pool_free_locked(uintptr_t address, struct sim_stream *stream);
 
 /* Allocates apart from any stream, to be ended by the caller; NULL: out of memory. */
-struct sim_piece *sim_pool_lend_locked(struct sim_pool *pool, size_t bytes);
+struct sim_piece *sim_pool_lend_locked(struct sim_pool *pool, struct sim_context *context,
+                                       size_t bytes);
 void sim_piece_end_locked(struct sim_piece *piece);
 
 /* Frees a block of kind SIM_POOL_MEMORY that no operation needs any more. */

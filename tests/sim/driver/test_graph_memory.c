@@ -172,6 +172,35 @@ START_TEST(a_free_outside_the_capture_leaves_the_memory_to_the_graph)
 }
 END_TEST
 
+START_TEST(what_a_launch_leaves_allocated_outlives_the_graph_until_it_is_freed)
+{
+    CUgraphExec exec;
+    CUdeviceptr address;
+    CUgraph graph;
+    char byte = 0;
+
+    start();
+    for (int by_stream = 0; by_stream < 2; by_stream++) {
+        begin();
+        address = alloc(MIB);
+        OK(cuMemsetD8Async(address, 'x', 1, stream));
+        graph = end();
+        OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+        OK(cuGraphLaunch(exec, stream));
+        OK(cuGraphExecDestroy(exec));
+        OK(cuGraphDestroy(graph));
+        OK(cuMemcpyDtoHAsync(&byte, address, 1, stream));
+        OK(cuStreamSynchronize(stream));
+        ck_assert_int_eq(byte, 'x');
+        ck_assert_uint_eq(mapped(), CHUNK);
+        OK(by_stream ? cuMemFreeAsync(address, stream) : cuMemFree(address));
+        OK(cuStreamSynchronize(stream));
+        ck_assert_uint_eq(mapped(), 0);
+        INVALID(cuMemFree(address));
+    }
+}
+END_TEST
+
 START_TEST(a_graphs_memory_is_bounded_by_the_devices)
 {
     CUdeviceptr address;
@@ -249,16 +278,18 @@ END_TEST
 
 int main(void)
 {
-    const TTest *const tests[] = {allocation_and_free_become_nodes_and_each_launch_uses_the_memory,
-                                  the_memory_lasts_as_long_as_the_graph_or_what_was_made_of_it,
-                                  what_one_node_frees_a_later_one_of_the_stream_is_given,
-                                  a_capture_that_fails_gives_its_memory_back,
-                                  only_memory_of_a_graph_is_freed_in_a_capture,
-                                  a_free_outside_the_capture_leaves_the_memory_to_the_graph,
-                                  a_graphs_memory_is_bounded_by_the_devices,
-                                  attributes_of_graph_memory_can_be_asked_and_reset,
-                                  replays_are_no_violation_and_memory_of_a_graph_that_is_gone_is,
-                                  NULL};
+    const TTest *const tests[] = {
+        allocation_and_free_become_nodes_and_each_launch_uses_the_memory,
+        the_memory_lasts_as_long_as_the_graph_or_what_was_made_of_it,
+        what_one_node_frees_a_later_one_of_the_stream_is_given,
+        a_capture_that_fails_gives_its_memory_back,
+        only_memory_of_a_graph_is_freed_in_a_capture,
+        a_free_outside_the_capture_leaves_the_memory_to_the_graph,
+        what_a_launch_leaves_allocated_outlives_the_graph_until_it_is_freed,
+        a_graphs_memory_is_bounded_by_the_devices,
+        attributes_of_graph_memory_can_be_asked_and_reset,
+        replays_are_no_violation_and_memory_of_a_graph_that_is_gone_is,
+        NULL};
 
     return run_tests("graph memory", tests);
 }
