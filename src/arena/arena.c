@@ -95,6 +95,17 @@ void sc_arena_release(sc_arena *arena)
     arena->ignored = NULL;
 }
 
+void sc_arena_abandon(sc_arena *arena)
+{
+    for (uint32_t i = 0; i < arena->stack.count; i++)
+        free(arena->stack.entries[i].pageable);
+    sc_copies_abandon(&arena->copies);
+    sc_pinned_abandon(&arena->pinned);
+    sc_stack_release(&arena->stack);
+    free(arena->ignored);
+    arena->ignored = NULL;
+}
+
 static bool is_ignored(const sc_arena *arena, sc_address source)
 {
     for (uint32_t i = 0; i < arena->ignored_count; i++)
@@ -158,7 +169,7 @@ static sc_host host_of(const sc_arena *arena, const sc_entry *entry)
 
 /* The copy out of the entry just pushed. */
 static shapecache_status copy_out(sc_arena *arena, sc_entry *entry, sc_stream stream,
-                                  sc_event given)
+                                  sc_gpu_event given)
 {
     if (entry->place == SC_PLACE_PAGEABLE) {
         entry->pageable = malloc(entry->bytes);
@@ -204,7 +215,7 @@ static shapecache_ticket ticket_of(const sc_entry *entry, uint32_t index)
 }
 
 shapecache_status sc_arena_offload(sc_arena *arena, sc_address source, uint64_t bytes, uint64_t tag,
-                                   sc_stream stream, sc_event given, shapecache_ticket *ticket)
+                                   sc_stream stream, sc_gpu_event given, shapecache_ticket *ticket)
 {
     sc_stack *stack = &arena->stack;
     shapecache_status status;

@@ -44,9 +44,12 @@ shapecache_status sc_arena_init(sc_arena *arena, const shapecache_arena_config *
 /* Waits for its copies. */
 void sc_arena_release(sc_arena *arena);
 
+/* The same without the driver, whose context has ended: what it held there is gone. */
+void sc_arena_abandon(sc_arena *arena);
+
 /* `given`, if not 0, is recorded behind the copy, where there is one (ticket->place tells). */
 shapecache_status sc_arena_offload(sc_arena *arena, sc_address source, uint64_t bytes, uint64_t tag,
-                                   sc_stream stream, sc_event given, shapecache_ticket *ticket);
+                                   sc_stream stream, sc_gpu_event given, shapecache_ticket *ticket);
 shapecache_status sc_arena_onload(sc_arena *arena, shapecache_ticket ticket, sc_address target,
                                   uint64_t bytes, uint64_t tag, sc_stream stream);
 shapecache_status sc_arena_prefetch(sc_arena *arena, shapecache_ticket ticket, sc_address target,

@@ -56,6 +56,15 @@ void sc_copies_release(sc_copies *copies)
     *copies = (sc_copies){.driver = copies->driver, .refused = copies->refused};
 }
 
+void sc_copies_abandon(sc_copies *copies)
+{
+    for (uint32_t i = 0; i < copies->ghost_count; i++)
+        free(copies->ghosts[i].pageable);
+    free(copies->spare);
+    free(copies->ghosts);
+    *copies = (sc_copies){.driver = copies->driver};
+}
+
 /* There is room for every event that was made to be spare. */
 static bool has_room_for_one_more(sc_copies *copies)
 {
@@ -63,7 +72,7 @@ static bool has_room_for_one_more(sc_copies *copies)
 
     if (copies->made < copies->spare_room)
         return true;
-    sc_event *spare = realloc(copies->spare, room * sizeof *spare);
+    sc_gpu_event *spare = realloc(copies->spare, room * sizeof *spare);
 
     if (!spare)
         return false;
@@ -72,7 +81,7 @@ static bool has_room_for_one_more(sc_copies *copies)
     return true;
 }
 
-int sc_copies_event(sc_copies *copies, sc_event *event)
+int sc_copies_event(sc_copies *copies, sc_gpu_event *event)
 {
     if (copies->spares) {
         *event = copies->spare[--copies->spares];
@@ -88,7 +97,7 @@ int sc_copies_event(sc_copies *copies, sc_event *event)
     return result;
 }
 
-void sc_copies_spare(sc_copies *copies, sc_event event)
+void sc_copies_spare(sc_copies *copies, sc_gpu_event event)
 {
     if (event)
         copies->spare[copies->spares++] = event;
@@ -102,7 +111,7 @@ void sc_copies_part(sc_copies *copies)
 /* Edges (1) and (4): `behind` comes after what is enqueued on `stream`. */
 static int follow(sc_copies *copies, sc_stream behind, sc_stream stream)
 {
-    sc_event here;
+    sc_gpu_event here;
     int result = sc_copies_event(copies, &here);
 
     if (result != SC_CUDA_SUCCESS)
@@ -147,7 +156,7 @@ static int follow_ghosts(sc_copies *copies, uint64_t offset, uint64_t room)
 }
 
 /* A copy that is under way although its call has failed must not be left running. */
-static void abandon(sc_copies *copies, sc_stream stream, sc_event event)
+static void abandon(sc_copies *copies, sc_stream stream, sc_gpu_event event)
 {
     const char *refused = copies->refused;
 
@@ -157,9 +166,9 @@ static void abandon(sc_copies *copies, sc_stream stream, sc_event event)
 }
 
 int sc_copies_out(sc_copies *copies, sc_host host, uint64_t room, sc_address source, uint64_t bytes,
-                  sc_stream stream, sc_event also, sc_event *done)
+                  sc_stream stream, sc_gpu_event also, sc_gpu_event *done)
 {
-    sc_event event;
+    sc_gpu_event event;
     int result = sc_copies_event(copies, &event);
 
     if (result != SC_CUDA_SUCCESS)
@@ -185,10 +194,10 @@ int sc_copies_out(sc_copies *copies, sc_host host, uint64_t room, sc_address sou
     return result;
 }
 
-int sc_copies_in(sc_copies *copies, sc_host host, sc_address target, uint64_t bytes, sc_event out,
-                 sc_stream stream, sc_event *done)
+int sc_copies_in(sc_copies *copies, sc_host host, sc_address target, uint64_t bytes,
+                 sc_gpu_event out, sc_stream stream, sc_gpu_event *done)
 {
-    sc_event event;
+    sc_gpu_event event;
     int result = sc_copies_event(copies, &event);
 
     if (result != SC_CUDA_SUCCESS)
@@ -212,7 +221,7 @@ int sc_copies_in(sc_copies *copies, sc_host host, sc_address target, uint64_t by
     return result;
 }
 
-int sc_copies_join(sc_copies *copies, sc_stream stream, sc_event event)
+int sc_copies_join(sc_copies *copies, sc_stream stream, sc_gpu_event event)
 {
     return ASK(copies, "cuStreamWaitEvent", stream_wait(stream, event));
 }

@@ -23,7 +23,7 @@
 
 typedef struct sc_ghost {
     uint64_t offset, room; /* of the arena; room 0: none */
-    sc_event event;        /* the copy that still uses it */
+    sc_gpu_event event;    /* the copy that still uses it */
     void *pageable;        /* freed when that is done; NULL: none */
 } sc_ghost;
 
@@ -31,7 +31,7 @@ typedef struct sc_copies {
     const sc_copy_driver *driver;
     sc_stream out, in;
     bool has_out, has_in;
-    sc_event *spare; /* events nobody uses */
+    sc_gpu_event *spare; /* events nobody uses */
     uint32_t spares, made, spare_room;
     sc_ghost *ghosts; /* oldest first */
     uint32_t ghost_count, ghost_room;
@@ -49,22 +49,24 @@ int sc_copies_init(sc_copies *copies, const sc_copy_driver *driver);
 /* Waits for all copies. False: the driver would not say, they may be running. */
 bool sc_copies_finish(sc_copies *copies);
 void sc_copies_release(sc_copies *copies); /* after finish */
+/* The context has ended: only memory is given back. */
+void sc_copies_abandon(sc_copies *copies);
 
 /* An event that nobody uses; to be given to sc_copies_spare() or destroyed. */
-int sc_copies_event(sc_copies *copies, sc_event *event);
-void sc_copies_spare(sc_copies *copies, sc_event event); /* 0 is allowed */
+int sc_copies_event(sc_copies *copies, sc_gpu_event *event);
+void sc_copies_spare(sc_copies *copies, sc_gpu_event event); /* 0 is allowed */
 /* The event is somebody else's from now on. */
 void sc_copies_part(sc_copies *copies);
 
 /* Copies `bytes` at `source` after `stream`, and after ghosts in [offset, offset + room). `also`,
  * if not 0, is recorded behind it, too. */
 int sc_copies_out(sc_copies *copies, sc_host host, uint64_t room, sc_address source, uint64_t bytes,
-                  sc_stream stream, sc_event also, sc_event *done);
+                  sc_stream stream, sc_gpu_event also, sc_gpu_event *done);
 /* Copies back after `stream` and after the copy out `out`. */
-int sc_copies_in(sc_copies *copies, sc_host host, sc_address target, uint64_t bytes, sc_event out,
-                 sc_stream stream, sc_event *done);
+int sc_copies_in(sc_copies *copies, sc_host host, sc_address target, uint64_t bytes,
+                 sc_gpu_event out, sc_stream stream, sc_gpu_event *done);
 /* What is enqueued on `stream` from now on comes after `event`. */
-int sc_copies_join(sc_copies *copies, sc_stream stream, sc_event event);
+int sc_copies_join(sc_copies *copies, sc_stream stream, sc_gpu_event event);
 int sc_copies_within(sc_copies *copies, sc_address to, sc_address from, uint64_t bytes,
                      sc_stream stream);
 

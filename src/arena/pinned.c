@@ -140,13 +140,29 @@ void sc_pinned_use(sc_pinned *pinned, uint64_t offset, uint64_t bytes)
     }
 }
 
+static void end_helper(sc_pinned *pinned)
+{
+    atomic_store(&pinned->is_ending, true);
+    if (pinned->has_helper)
+        (void)pthread_join(pinned->helper, NULL);
+    pinned->has_helper = false;
+}
+
+void sc_pinned_abandon(sc_pinned *pinned)
+{
+    if (!pinned->at)
+        return;
+    end_helper(pinned);
+    (void)munmap(pinned->at, pinned->bytes);
+    free(pinned->states);
+    *pinned = (sc_pinned){.at = NULL};
+}
+
 void sc_pinned_unmap(sc_pinned *pinned, bool is_idle)
 {
     if (!pinned->at)
         return;
-    atomic_store(&pinned->is_ending, true);
-    if (pinned->has_helper)
-        (void)pthread_join(pinned->helper, NULL);
+    end_helper(pinned);
     for (uint32_t i = 0; is_idle && i < pinned->chunks; i++) {
         char *at = pinned->at + i * pinned->chunk;
 

@@ -50,6 +50,9 @@ void sc_pinned_use(sc_pinned *pinned, uint64_t offset, uint64_t bytes);
  * it stays mapped and locked for good. */
 void sc_pinned_unmap(sc_pinned *pinned, bool is_idle);
 
+/* The context has ended, and with it the page-locks. */
+void sc_pinned_abandon(sc_pinned *pinned);
+
 /* The NUMA node of the device at this place on the bus, read below `sysfs` ("/sys", but for tests);
  * -1: unknown. */
 int64_t sc_pinned_node(const char *sysfs, const char *bus);

@@ -34,9 +34,9 @@ typedef struct sc_entry {
     sc_place place;
     sc_address source;
     void *pageable;    /* its memory on the host, of SC_PLACE_PAGEABLE */
-    sc_event out;      /* its copy out; 0: none was made */
+    sc_gpu_event out;  /* its copy out; 0: none was made */
     sc_address target; /* where it is on its way to; 0: it is not */
-    sc_event in;       /* that copy */
+    sc_gpu_event in;   /* that copy */
 } sc_entry;
 
 typedef struct sc_stack {

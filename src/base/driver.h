@@ -41,19 +41,20 @@ typedef struct sc_driver {
     int (*host_unregister)(void *memory);
 } sc_driver;
 
-typedef uintptr_t sc_stream; /* a CUstream; 0: the legacy default one */
-typedef uintptr_t sc_event;  /* a CUevent; 0 is none */
+typedef uintptr_t sc_stream;    /* a CUstream; 0: the legacy default one */
+typedef uintptr_t sc_gpu_event; /* a CUevent; 0 is none */
 
 /* What copying between host and device takes. All in the current context. */
 typedef struct sc_copy_driver {
     int (*stream_create)(sc_stream *stream); /* one that does not wait for the default stream */
     int (*stream_destroy)(sc_stream stream);
-    int (*stream_finish)(sc_stream stream);               /* the caller waits for all of it */
-    int (*stream_wait)(sc_stream stream, sc_event event); /* what is enqueued from now on does */
-    int (*event_create)(sc_event *event);
-    int (*event_destroy)(sc_event event);
-    int (*event_record)(sc_event event, sc_stream stream);
-    int (*event_query)(sc_event event); /* success, SC_CUDA_NOT_READY, or an error */
+    int (*stream_finish)(sc_stream stream); /* the caller waits for all of it */
+    int (*stream_wait)(sc_stream stream,
+                       sc_gpu_event event); /* what is enqueued from now on does */
+    int (*event_create)(sc_gpu_event *event);
+    int (*event_destroy)(sc_gpu_event event);
+    int (*event_record)(sc_gpu_event event, sc_stream stream);
+    int (*event_query)(sc_gpu_event event); /* success, SC_CUDA_NOT_READY, or an error */
     int (*copy_out)(void *host, sc_address device, size_t bytes, sc_stream stream);
     int (*copy_in)(sc_address device, const void *host, size_t bytes, sc_stream stream);
     int (*copy_within)(sc_address to, sc_address from, size_t bytes, sc_stream stream);

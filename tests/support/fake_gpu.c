@@ -245,13 +245,13 @@ static int stream_destroy(sc_stream on)
     return result;
 }
 
-static event *event_of(sc_event handle)
+static event *event_of(sc_gpu_event handle)
 {
     return handle && handle <= EVENTS && gpu.events[handle - 1].is_there ? &gpu.events[handle - 1]
                                                                          : NULL;
 }
 
-static int stream_wait(sc_stream on, sc_event handle)
+static int stream_wait(sc_stream on, sc_gpu_event handle)
 {
     int result = enter();
     const event *one = event_of(handle);
@@ -265,7 +265,7 @@ static int stream_wait(sc_stream on, sc_event handle)
     return result;
 }
 
-static int event_create(sc_event *out)
+static int event_create(sc_gpu_event *out)
 {
     int result = enter();
 
@@ -279,7 +279,7 @@ static int event_create(sc_event *out)
     return result ? result : SC_CUDA_OUT_OF_MEMORY;
 }
 
-static int event_destroy(sc_event handle)
+static int event_destroy(sc_gpu_event handle)
 {
     int result = enter();
     event *one = event_of(handle);
@@ -293,7 +293,7 @@ static int event_destroy(sc_event handle)
     return result;
 }
 
-static int event_record(sc_event handle, sc_stream on)
+static int event_record(sc_gpu_event handle, sc_stream on)
 {
     int result = enter();
     event *one = event_of(handle);
@@ -313,7 +313,7 @@ static int event_record(sc_event handle, sc_stream on)
     return result;
 }
 
-static int event_query(sc_event handle)
+static int event_query(sc_gpu_event handle)
 {
     int result = enter();
     const event *one = event_of(handle);
