@@ -29,10 +29,10 @@ def run(name, **settings):
 
 
 class Whole(unittest.TestCase):
-    def both(self, name):
+    def both(self, name, **settings):
         """The program as it is and under the cache, which changes nothing it can see."""
-        output, _, report = run(name)
-        cached, records, seen = run(name, LD_PRELOAD=LIBRARY)
+        output, _, report = run(name, **settings)
+        cached, records, seen = run(name, LD_PRELOAD=LIBRARY, **settings)
         self.assertTrue(output.endswith("done\n"))
         self.assertNotIn("not usable", output)
         self.assertEqual(cached, output)
@@ -79,6 +79,15 @@ class Whole(unittest.TestCase):
         self.assertEqual(output.count("a thread without a context has none still"), 4)
         self.assertEqual(output.count("the current context is the same"), 4)
         self.assertGreater(end["hits"], end["requests"] // 2)
+
+    def test_what_is_idle_is_there_for_other_allocators_of_the_driver(self):
+        output, report, records, _ = self.both("others", SIMCUDA_MEMORY="8MiB")
+        self.assertEqual(report["violations"], {})
+        self.assertEqual(output.count("6 MiB of 8: CUDA_SUCCESS"), 3)
+        self.assertEqual(output.count("10 MiB of 8: CUDA_ERROR_OUT_OF_MEMORY"), 3)
+        given = [record for record in records if record["ev"] == "phase" and record["reason"] == "oom"]
+        self.assertGreaterEqual(len(given), 3)
+        self.assertTrue(all(record["to"] == "fallback" for record in given))
 
 
 unittest.main(argv=sys.argv[:1], verbosity=2)

@@ -293,6 +293,65 @@ static void frees(void)
     steps(STEPS);
 }
 
+/* Asks another allocator of the driver's for so much; what it gave is given back. */
+
+static CUresult ask_physical(size_t bytes)
+{
+    const CUmemAllocationProp properties = {
+        .type = CU_MEM_ALLOCATION_TYPE_PINNED,
+        .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0},
+    };
+    CUmemGenericAllocationHandle handle;
+    CUresult answer = cuMemCreate(&handle, bytes, &properties, 0);
+
+    if (answer == CUDA_SUCCESS)
+        MUST(cuMemRelease(handle));
+    return answer;
+}
+
+static CUresult ask_in_order(size_t bytes)
+{
+    CUdeviceptr buffer;
+    CUresult answer = cuMemAllocAsync(&buffer, bytes, CU_STREAM_PER_THREAD);
+
+    if (answer != CUDA_SUCCESS)
+        return answer;
+    if (!is_usable(buffer, bytes, 7))
+        puts("what was allocated in stream order is not usable");
+    MUST(cuMemFreeAsync(buffer, CU_STREAM_PER_THREAD));
+    MUST(cuStreamSynchronize(CU_STREAM_PER_THREAD));
+    return answer;
+}
+
+static CUresult ask_pool(size_t bytes)
+{
+    CUmemoryPool pool;
+    CUdeviceptr buffer;
+    CUresult answer;
+
+    MUST(cuDeviceGetMemPool(&pool, 0));
+    answer = cuMemAllocFromPoolAsync(&buffer, bytes, pool, CU_STREAM_PER_THREAD);
+    if (answer != CUDA_SUCCESS)
+        return answer;
+    MUST(cuMemFreeAsync(buffer, CU_STREAM_PER_THREAD));
+    MUST(cuStreamSynchronize(CU_STREAM_PER_THREAD));
+    return answer;
+}
+
+/* On a device of 8 MiB, of which a cache may keep 4. */
+static void others(void)
+{
+    static CUresult (*const ask[])(size_t) = {ask_physical, ask_in_order, ask_pool};
+
+    start();
+    for (size_t i = 0; i < sizeof ask / sizeof *ask; i++) {
+        say("6 MiB of 8", ask[i]((size_t)6 << 20));
+        steps(STEPS);
+        say("10 MiB of 8", ask[i]((size_t)10 << 20));
+        steps(2 * STEPS);
+    }
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -315,6 +374,8 @@ int main(int argc, char **argv)
         resets();
     else if (strcmp(name, "frees") == 0)
         frees();
+    else if (strcmp(name, "others") == 0)
+        others();
     else
         for (size_t i = 0; i < sizeof captures / sizeof *captures; i++)
             if (strcmp(name, captures[i].name) == 0)
