@@ -6,6 +6,8 @@ where the library is absent or the cache is off, the functions do nothing and sa
 
 from shapecache._library import Error, NotFound
 from shapecache.program import mark, phase, step
+from shapecache.ring import Drawn, Loaded, Ring
 from shapecache.scope import Memory, Scope, memory, scope, trim
 
-__all__ = ["Error", "Memory", "NotFound", "Scope", "mark", "memory", "phase", "scope", "step", "trim"]
+__all__ = ["Drawn", "Error", "Loaded", "Memory", "NotFound", "Ring", "Scope", "mark", "memory", "phase", "scope", "step",
+           "trim"]
