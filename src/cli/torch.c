@@ -9,22 +9,23 @@
 
 #define STARTUP "python/startup"
 
+static const char *const words[] = {[SC_TORCH_TENSORS] = "tensors",
+                                    [SC_TORCH_PLUGGABLE] = "pluggable",
+                                    [SC_TORCH_SEGMENTS] = "segments"};
+
 bool sc_torch_parse(sc_torch *torch, const char *option)
 {
-    static const struct {
-        const char *option;
-        sc_torch_view view;
-    } views[] = {{"--torch", SC_TORCH_TENSORS},
-                 {"--torch=tensors", SC_TORCH_TENSORS},
-                 {"--torch=pluggable", SC_TORCH_PLUGGABLE}};
+    static const char name[] = "--torch";
+    size_t length = sizeof name - 1;
 
-    for (size_t i = 0; i < sizeof views / sizeof *views; i++) {
-        if (!strcmp(option, views[i].option)) {
-            torch->view = views[i].view;
-            return true;
-        }
-    }
-    return false;
+    if (strncmp(option, name, length) != 0 || (option[length] && option[length] != '='))
+        return false;
+    if (!option[length])
+        torch->view = SC_TORCH_TENSORS;
+    for (unsigned i = SC_TORCH_TENSORS; i <= SC_TORCH_SEGMENTS && option[length]; i++)
+        if (!strcmp(option + length + 1, words[i]))
+            torch->view = (sc_torch_view)i;
+    return torch->view != SC_TORCH_NONE;
 }
 
 static bool is_startup(char out[SC_PATH_BYTES], const char *folder, const char *rest)
@@ -110,7 +111,7 @@ void sc_torch_variables(const sc_torch *torch, sc_torch_set *set, void *self)
 
     if (torch->view == SC_TORCH_TENSORS)
         set(self, "PYTORCH_NO_CUDA_MEMORY_CACHING", "1");
-    set(self, "SHAPECACHE_TORCH", torch->view == SC_TORCH_TENSORS ? "tensors" : "pluggable");
+    set(self, "SHAPECACHE_TORCH", words[torch->view]);
     if (is_there)
         snprintf(paths, room, "%s", before);
     else /* no colon at the end: an empty entry would be the working folder */
@@ -122,14 +123,24 @@ void sc_torch_variables(const sc_torch *torch, sc_torch_set *set, void *self)
 
 void sc_torch_say(const sc_torch *torch)
 {
-    if (torch->view == SC_TORCH_TENSORS)
-        sc_say("--torch: PyTorch's own cache is off (PYTORCH_NO_CUDA_MEMORY_CACHING=1): every "
-               "tensor is a request; a step ends with each optimizer step");
-    else
-        sc_say(
-            "--torch=pluggable: PyTorch's allocator is libshapecache_torch.so: every tensor is a "
-            "request; a step ends with each optimizer step");
-    sc_say("--torch: capturing CUDA graphs is refused, and PyTorch's own memory figures %s; what "
-           "goes past the cache is told when it shows",
-           torch->view == SC_TORCH_TENSORS ? "stay 0" : "are errors");
+    static const char *const done[] = {
+        [SC_TORCH_TENSORS] = "PyTorch's own cache is off (PYTORCH_NO_CUDA_MEMORY_CACHING=1): every "
+                             "tensor is a request",
+        [SC_TORCH_PLUGGABLE] = "PyTorch's allocator is libshapecache_torch.so: every tensor is a "
+                               "request",
+        [SC_TORCH_SEGMENTS] = "PyTorch keeps its own cache, whose segments pass: what other code "
+                              "asks for is cached",
+    };
+    static const char *const known[] = {
+        [SC_TORCH_TENSORS] = "capturing CUDA graphs is refused, and PyTorch's own memory figures "
+                             "stay 0",
+        [SC_TORCH_PLUGGABLE] = "capturing CUDA graphs is refused, and PyTorch's own memory figures "
+                               "are errors",
+        [SC_TORCH_SEGMENTS] = "SHAPECACHE=all caches the segments, too",
+    };
+
+    sc_say("--torch=%s: %s; a step ends with each optimizer step", words[torch->view],
+           done[torch->view]);
+    sc_say("--torch=%s: %s; what goes past the cache is told when it shows", words[torch->view],
+           known[torch->view]);
 }

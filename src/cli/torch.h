@@ -15,6 +15,7 @@ typedef enum sc_torch_view {
     SC_TORCH_NONE,      /* not asked for */
     SC_TORCH_TENSORS,   /* PyTorch's caching off */
     SC_TORCH_PLUGGABLE, /* ours as PyTorch's allocator */
+    SC_TORCH_SEGMENTS,  /* PyTorch's own, which passes: only its steps are wanted */
 } sc_torch_view;
 
 typedef struct sc_torch {
@@ -22,7 +23,7 @@ typedef struct sc_torch {
     char startup[SC_PATH_BYTES]; /* the folder of the module */
 } sc_torch;
 
-/* --torch, --torch=tensors, --torch=pluggable. False: it is none of these. */
+/* --torch or --torch=VIEW. False: it is neither. */
 bool sc_torch_parse(sc_torch *torch, const char *option);
 
 /* Finds the module: beside the tool, as built, or in ../lib, as installed; says what is missing. */

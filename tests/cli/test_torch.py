@@ -250,6 +250,13 @@ assert os.waitpid(child, 0)[1] == 0
             self.assertEqual(answer.stdout, "")
             self.assertIn("RuntimeError: shapecache run --torch: CUDA graphs cannot be captured", answer.stderr)
 
+    def test_in_the_segment_view_steps_end_and_captures_go_on(self):
+        program = STEPS.format(batches=1) + "torch.cuda.graph(torch.cuda.CUDAGraph()).__enter__()\nimport os\n" \
+            "print('PYTORCH_NO_CUDA_MEMORY_CACHING' in os.environ)\n"
+        answer, _, end = self.ended(program, "--torch=segments")
+        self.assertEqual(answer.stdout, "captured\nFalse\n")
+        self.assertEqual(end["steps"], 8)
+
     def test_what_goes_past_the_cache_is_told_once_on_stderr_and_in_the_log(self):
         for settings, word in (({"FAKE_BACKEND": "cudaMallocAsync"}, "allocator is cudaMallocAsync"),
                                ({"FAKE_RESERVED": "1"}, "PyTorch's own cache is on")):
@@ -273,7 +280,8 @@ assert os.waitpid(child, 0)[1] == 0
         self.assertIn("--torch has no effect on torch 0.fake: ImportError", answer.stderr)
 
     def test_an_unknown_view_is_wrong_use(self):
-        self.fails(call("run", "--torch=graph", "--", "true"), 2, '"--torch=graph"')
+        for option in ("--torch=graph", "--torch=", "--torchx"):
+            self.fails(call("run", option, "--", "true"), 2, f'"{option}"')
 
     def test_a_missing_python_part_is_125(self):
         for folder in ("bin", "lib"):

@@ -28,11 +28,11 @@ def line(program, text):
 
 class Tensors(unittest.TestCase):
     def test_fixed_shapes_are_cached_from_step_six_on_and_hit(self):
-        for program, arguments in (("gpt", "--steps 14"), ("gpt", "--steps 14 --checkpoint"), ("resnet", "--steps 14")):
+        for program, arguments, rate in (("gpt", "--steps 14", 0.97), ("gpt", "--steps 14 --checkpoint", 0.97), ("resnet", "--steps 14", 0.95)):
             with self.subTest(program=program, arguments=arguments):
                 one = go(program, arguments)
                 self.assertLessEqual(one.fixed_at(), 6)
-                self.assertGreaterEqual(one.hit_rate(), 0.97)
+                self.assertGreaterEqual(one.hit_rate(), rate)
                 self.assertEqual(one.end["fallbacks"], 0)
                 self.assertLessEqual(one.end["held_peak"], 1.25 * one.end["live_peak"])
                 self.assertEqual(one.report["violations"], {})
@@ -126,6 +126,11 @@ class Segments(unittest.TestCase):
         for call in ALLOCATIONS:
             self.assertEqual(cached.report["calls"][call], plain.report["calls"][call])
         self.assertLess(cached.report["calls"]["cuMemAlloc_v2"], plain.report["calls"]["cuMemAlloc_v2"])
+
+    def test_with_its_steps_a_custom_operation_is_cached_from_the_fifth_on(self):
+        one = self.extension("segments and steps", "--steps 12")
+        self.assertEqual(one.fixed_at(), 5)
+        self.assertEqual(one.hit_rate(), 1)
 
     def test_empty_cache_gives_memory_back_and_pytorch_recovers_from_running_out(self):
         one = self.extension("segments", "--steps 60 --fill")

@@ -18,6 +18,7 @@ HOW = {
     "default": (None, {}),
     "uncached": (None, {"PYTORCH_NO_CUDA_MEMORY_CACHING": "1"}),
     "segments": ((), {}),
+    "segments and steps": (("--torch=segments",), {}),
     "tensors": (("--torch",), {}),
     "pluggable": (("--torch=pluggable",), {}),
 }

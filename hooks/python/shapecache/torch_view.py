@@ -10,7 +10,8 @@ look like steps.
 
 Whatever takes memory past the cache is told once, on stderr and as a mark in the log. Capturing a CUDA graph is refused: with
 PyTorch's cache off there is no pool for a graph's memory to stay in, so a replay would use memory that others have been
-given."""
+given, and a tensor that is freed while a capture is open is a cudaFree, which ends the process. (Switching PyTorch's cache on
+for the capture leaves that.)"""
 
 import ctypes
 import functools
@@ -71,6 +72,10 @@ def expect_steps(optimizer_class):
 
 
 def look_for_bypasses(cuda, view):
+    if _library.function("shapecache_step", [ctypes.c_int]) is None:
+        say("libshapecache.so is not in this process: nothing is cached")
+    if view == "segments":
+        return
     backend = cuda.memory.get_allocator_backend()
     wanted = "native" if view == "tensors" else "pluggable"
     if backend != wanted:
@@ -78,8 +83,6 @@ def look_for_bypasses(cuda, view):
     elif view == "tensors" and cuda.memory.memory_reserved() > 0:
         say("PyTorch's own cache is on (PYTORCH_NO_CUDA_MEMORY_CACHING was taken away, or its memory is a pool's): its segments "
             "are all that the cache sees")
-    if _library.function("shapecache_step", [ctypes.c_int]) is None:
-        say("libshapecache.so is not in this process: nothing is cached")
 
 
 def _refuse(*_, **__):
@@ -117,6 +120,7 @@ def start(torch):
     from torch.optim.optimizer import Optimizer, register_optimizer_step_post_hook  # no attribute of torch.optim
     if view == "pluggable":
         plug_in(torch.cuda)
-    refuse_captures(torch.cuda)
+    if view != "segments":
+        refuse_captures(torch.cuda)
     register_optimizer_step_post_hook(Steps(torch, view))
     expect_steps(Optimizer)
