@@ -481,6 +481,7 @@ void sc_engine_finish(void)
     sc_thread_self.is_inside = true;
     sc_logbook_flush_all();
     warn_of_dropped();
+    sc_summary_warn();
     for (sc_device *device = sc_device_next(NULL); device; device = sc_device_next(device)) {
         sc_lock(&device->lock);
         sc_cache_read_totals(device->cache, &totals[count]);

@@ -45,6 +45,10 @@ static void notice_cause(sc_text *text, const sc_phase_change *change)
     };
     const sc_shape_row *shape = change->shape;
 
+    if (change->to == SC_PHASE_FIXED && !sc_process_self.options.gate) {
+        sc_text_string(text, "SHAPECACHE_GATE=0, whatever shapes come");
+        return;
+    }
     if (change->reason == SC_REASON_SET_FIXED) {
         sc_text_string(text, "no new shape for ");
         sc_text_u64(text, sc_process_self.options.warmup);
@@ -75,8 +79,10 @@ static void notice(sc_journal *journal, const sc_phase_change *change)
     sc_text_string(text, ": ");
     notice_cause(text, change);
     if (change->to == SC_PHASE_FIXED) {
-        sc_text_string(text, ", set of ");
-        sc_text_u64(text, change->set_size);
+        if (sc_process_self.options.gate) {
+            sc_text_string(text, ", set of ");
+            sc_text_u64(text, change->set_size);
+        }
     } else if (change->idle_released) {
         sc_text_string(text, "; ");
         sc_text_size(text, change->idle_released);
@@ -106,8 +112,9 @@ static void on_phase(void *self, const sc_phase_change *change)
 {
     sc_journal *journal = self;
     bool is_news = !change->is_of_scope || change->to == SC_PHASE_FALLBACK;
+    bool is_wanted = sc_process_self.options.summary != SC_SUMMARY_OFF;
 
-    if (is_news && !journal->is_noticed[change->to]) {
+    if (is_news && is_wanted && !journal->is_noticed[change->to]) {
         journal->is_noticed[change->to] = true;
         notice(journal, change);
     }

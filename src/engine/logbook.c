@@ -126,8 +126,10 @@ void sc_logbook_open(void)
                             options->log_every);
 
     if (error) {
+        bool is_expanded = error != EINVAL && error != ENAMETOOLONG;
+
         sc_text_string(&line, "cannot create the log ");
-        sc_text_string(&line, options->log);
+        sc_text_string(&line, is_expanded ? file.path : options->log);
         sc_text_string(&line, ": ");
         sc_text_string(&line, strerror(error));
         say_warning(sc_text_terminate(&line));

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/summary.h"
 #include "base/text.h"
+#include "engine/device.h"
 #include "engine/logbook.h"
 #include "engine/process.h"
+#include "engine/thread.h"
 
 enum { LINE_BYTES = 1536 };
+enum { WORTH_CACHING = 100 }; /* requests: with fewer nothing is missed */
 
 static void count_of(sc_text *text, uint64_t count, const char *one)
 {
@@ -98,4 +101,26 @@ void sc_summary_say(const sc_cache_totals *totals, unsigned count)
         sc_text_string(&text, sc_logbook_path());
     }
     sc_logbook_say(sc_text_terminate(&text));
+}
+
+/* Without an end of a step no set becomes fixed: the likeliest reason why nothing was cached. */
+void sc_summary_warn(void)
+{
+    uint64_t requests = 0;
+
+    if (sc_process_self.options.step.choice != SC_STEP_API)
+        return;
+    for (sc_device *device = sc_device_next(NULL); device; device = sc_device_next(device)) {
+        sc_cache_totals totals;
+
+        sc_lock(&device->lock);
+        sc_cache_read_totals(device->cache, &totals);
+        sc_unlock(&device->lock);
+        if (totals.step > 0 || totals.phase != SC_PHASE_WARMUP)
+            return;
+        requests += totals.all.requests;
+    }
+    if (requests >= WORTH_CACHING)
+        sc_logbook_warn("SHAPECACHE_STEP=api, but the program never called shapecache_step(): no "
+                        "step has ended, so no set of shapes became fixed");
 }

@@ -174,6 +174,8 @@ static void *allocate_many(void *unused)
 
 START_TEST(no_row_is_lost_when_nothing_is_freed_for_long)
 {
+    (void)room_alloc(512);
+    ck_assert_int_eq(sc_engine_step(0), 0);
     for (int i = 0; i < THREADS; i++)
         (void)allocate_many(NULL);
     lines log = room_log();
@@ -182,7 +184,7 @@ START_TEST(no_row_is_lost_when_nothing_is_freed_for_long)
     lines_release(&log);
     sc_engine_finish();
     log = room_log();
-    ck_assert_uint_eq(assert_numbered(&log), THREADS * BURST);
+    ck_assert_uint_eq(assert_numbered(&log), THREADS * BURST + 1);
     ck_assert_uint_eq(lines_count(&log, "warn"), 0);
     lines_release(&log);
 }

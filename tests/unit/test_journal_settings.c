@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * What a run leaves behind when a setting changes it, each in a room that opens with that setting.
  */
+#include "engine/logbook.h"
 #include "support/room.h"
 #include "support/suite.h"
 #include <string.h>
@@ -24,12 +25,58 @@ END_TEST
 
 START_TEST(a_summary_that_is_not_wanted_is_not_written)
 {
-    room_free(room_alloc(MIB));
+    room_fix(sizes, SIZES);
+    room_free(room_alloc(2 * MIB));
+    sc_engine_finish();
+    char *said = room_stderr();
+    lines log = room_log();
+
+    ck_assert_str_eq(said, "");
+    ck_assert_uint_eq(lines_count(&log, "phase"), 2);
+    lines_release(&log);
+    free(said);
+}
+END_TEST
+
+START_TEST(and_without_a_log_either_a_run_is_silent_but_for_warnings)
+{
+    room_fix(sizes, SIZES);
+    sc_logbook_warn("something is wrong");
     sc_engine_finish();
     char *said = room_stderr();
 
-    ck_assert_str_eq(said, "");
+    ck_assert_ptr_nonnull(strstr(said, "] warn: something is wrong\n"));
+    ck_assert_ptr_eq(strchr(said, '\n'), said + strlen(said) - 1); /* one line */
+    ck_assert(!room_has_file("log"));
     free(said);
+}
+END_TEST
+
+START_TEST(steps_that_the_program_was_to_name_and_never_did_are_warned_of)
+{
+    for (int i = 0; i < 100; i++)
+        room_free(room_alloc(MIB));
+    sc_engine_finish();
+    char *said = room_stderr();
+    lines log = room_log();
+
+    ck_assert_ptr_nonnull(strstr(said, "] warn: SHAPECACHE_STEP=api, but the program never"));
+    ck_assert_uint_eq(lines_count(&log, "warn"), 1);
+    free(said);
+    lines_release(&log);
+}
+END_TEST
+
+START_TEST(once_it_has_named_one_nothing_is_said_of_that)
+{
+    room_batch(sizes, SIZES);
+    for (int i = 0; i < 100; i++)
+        room_free(room_alloc(MIB));
+    sc_engine_finish();
+    lines log = room_log();
+
+    ck_assert_uint_eq(lines_count(&log, "warn"), 0);
+    lines_release(&log);
 }
 END_TEST
 
@@ -94,7 +141,7 @@ START_TEST(a_log_that_cannot_be_created_is_said_once_and_costs_nothing_else)
     sc_engine_finish();
     char *said = room_stderr();
 
-    ck_assert_ptr_nonnull(strstr(said, "] warn: cannot create the log /proc/nowhere/log: "));
+    ck_assert_ptr_nonnull(strstr(said, "] warn: cannot create the log /proc/nowhere/r0.log: "));
     ck_assert_ptr_nonnull(strstr(said, "] fixed at step 2: "));
     free(said);
 }
@@ -147,6 +194,12 @@ static void open_silent(void)
     open_with("SHAPECACHE_SUMMARY", "off");
 }
 
+static void open_mute(void)
+{
+    ck_assert_int_eq(setenv("SHAPECACHE_LOG", "off", 1), 0);
+    open_silent();
+}
+
 static void open_event(void)
 {
     open_with("SHAPECACHE_LOG_LEVEL", "event");
@@ -169,7 +222,7 @@ static void open_logless(void)
 
 static void open_unwritable(void)
 {
-    open_with("SHAPECACHE_LOG", "/proc/nowhere/log");
+    open_with("SHAPECACHE_LOG", "/proc/nowhere/r%r.log");
 }
 
 static void open_mistaken(void)
@@ -194,6 +247,9 @@ int main(void)
 
     add(suite, "siteless", open_siteless, without_stacks_no_site_is_named);
     add(suite, "silent", open_silent, a_summary_that_is_not_wanted_is_not_written);
+    add(suite, "mute", open_mute, and_without_a_log_either_a_run_is_silent_but_for_warnings);
+    add(suite, "never", room_enter, steps_that_the_program_was_to_name_and_never_did_are_warned_of);
+    add(suite, "once", room_enter, once_it_has_named_one_nothing_is_said_of_that);
     add(suite, "event", open_event, at_level_event_every_allocation_and_free_is_a_row);
     add(suite, "terse", open_terse, at_level_summary_there_are_no_step_rows);
     add(suite, "every", open_every_third, log_every_writes_every_nth_step);

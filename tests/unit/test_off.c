@@ -230,6 +230,7 @@ START_TEST(without_a_gate_everything_is_kept_and_a_warning_says_so)
     }
     ck_assert_uint_eq(fake_live_blocks(), 20);
     assert_said_once("] warn: SHAPECACHE_GATE=0");
+    assert_said_once("] fixed at step 0: SHAPECACHE_GATE=0, whatever shapes come (log log)\n");
 }
 END_TEST
 
