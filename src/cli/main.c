@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const sc_command *const commands[] = {&sc_command_run, &sc_command_report,
-                                             &sc_command_shapes, &sc_command_env};
+static const sc_command *const commands[] = {
+    &sc_command_run, &sc_command_report, &sc_command_shapes, &sc_command_export, &sc_command_env};
 
 enum { COMMANDS = sizeof(commands) / sizeof(const sc_command *) };
 
