@@ -31,6 +31,7 @@ static CUresult new_exec_locked(CUgraph handle, unsigned long long flags, struct
     if (!exec)
         return CUDA_ERROR_OUT_OF_MEMORY;
     exec->object.kind = SIM_EXEC;
+    exec->graph = graph;
     exec->flags = flags;
     exec->program = sim_program_new_locked(graph);
     if (exec->program && sim_handle_add_locked(&exec->object)) {

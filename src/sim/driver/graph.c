@@ -211,3 +211,72 @@ void sim_program_drop_locked(struct sim_program *program)
     free(program->touches);
     free(program);
 }
+
+CUresult sim_node_replace_locked(struct sim_node *node, struct sim_op *op)
+{
+    struct sim_step *old = node->step;
+
+    if (!old || old->op->node != op->node) {
+        sim_op_drop_locked(op);
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    if (!give_step(node, op)) {
+        node->step = old;
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    drop_step(old);
+    return CUDA_SUCCESS;
+}
+
+/* Where the steps of a node's graph have its own. */
+static size_t step_index(const struct sim_node *node)
+{
+    size_t index = 0;
+
+    for (size_t i = 0; node->graph->nodes.items[i] != node; i++)
+        index += node->graph->nodes.items[i]->step != NULL;
+    return index;
+}
+
+/* The same program but for one step. */
+static struct sim_program *copy_but(const struct sim_program *from, size_t index,
+                                    struct sim_step *step)
+{
+    struct sim_program *program = malloc(sizeof *program + from->count * sizeof(struct sim_step *));
+
+    if (!program)
+        return NULL;
+    *program = (struct sim_program){.references = 1, .count = from->count};
+    for (size_t i = 0; i < from->count; i++) {
+        program->steps[i] = i == index ? step : from->steps[i];
+        program->steps[i]->references++;
+        program->touch_count += program->steps[i]->op->touch_count;
+    }
+    if (gather_touches(program))
+        return program;
+    sim_program_drop_locked(program);
+    return NULL;
+}
+
+CUresult sim_exec_replace_locked(struct sim_exec *exec, const struct sim_node *node,
+                                 struct sim_op *op)
+{
+    struct sim_node holder = {0};
+    struct sim_program *program;
+    size_t index = step_index(node);
+
+    if (exec->graph != node->graph || index >= exec->program->count ||
+        exec->program->steps[index]->op->node != op->node) {
+        sim_op_drop_locked(op);
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    if (!give_step(&holder, op))
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    program = copy_but(exec->program, index, holder.step);
+    drop_step(holder.step);
+    if (!program)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    sim_program_drop_locked(exec->program);
+    exec->program = program;
+    return CUDA_SUCCESS;
+}

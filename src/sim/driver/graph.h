@@ -65,6 +65,7 @@ struct sim_program {
 struct sim_exec {
     struct sim_object object;
     struct sim_program *program;
+    const struct sim_graph *graph; /* it was made of; to compare, it may have ended */
     unsigned long long flags;
     struct sim_mark *last; /* of its latest launch, which the next one waits for; NULL: none yet */
 };
@@ -88,6 +89,13 @@ void sim_graph_free_locked(struct sim_graph *graph);
  * NULL op: nothing. */
 struct sim_node *sim_graph_add_locked(struct sim_graph *graph, CUgraphNodeType type,
                                       struct sim_op *op, const struct sim_nodes *needs);
+
+/* Gives a node, or what an executable graph runs for it, another operation of the kind it has,
+ * which is owned from then on, also on failure. `node` is of the graph that was instantiated.
+ * Launches that are queued keep what they had. */
+CUresult sim_node_replace_locked(struct sim_node *node, struct sim_op *op);
+CUresult sim_exec_replace_locked(struct sim_exec *exec, const struct sim_node *node,
+                                 struct sim_op *op);
 
 /* Sets `reached` of exactly those nodes that are in `from`, are excused, or are depended on by such
  * a node. */

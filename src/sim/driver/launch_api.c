@@ -10,6 +10,7 @@
 #include "clock.h"
 #include "context.h"
 #include "kernel.h"
+#include "launch.h"
 #include "lock.h"
 #include "memory.h"
 #include "module.h"
@@ -30,12 +31,9 @@ struct launch_op {
 /* What a caller asked for. */
 struct launch_call {
     enum sim_call call;
-    const void *function;
-    simcuda_launch launch;
+    struct sim_kernel_call kernel;
     CUstream stream;
     bool per_thread;
-    void **parameters;
-    void **extra;
 };
 
 static size_t align_up(size_t bytes, size_t align)
@@ -105,7 +103,7 @@ static const unsigned char *packed_parameters(void **extra, size_t *bytes)
 }
 
 /* Copies the caller's arguments behind launch->arguments. */
-static CUresult copy_arguments(struct launch_op *launch, const struct launch_call *call,
+static CUresult copy_arguments(struct launch_op *launch, const struct sim_kernel_call *call,
                                unsigned char *to)
 {
     const struct sim_registration *kernel = launch->kernel;
@@ -139,7 +137,8 @@ static CUresult copy_arguments(struct launch_op *launch, const struct launch_cal
     return CUDA_SUCCESS;
 }
 
-static CUresult new_launch(const struct launch_call *call, const char *name, struct launch_op **out)
+static CUresult new_launch(const struct sim_kernel_call *call, const char *name,
+                           struct sim_op **out)
 {
     struct sim_registration *kernel = sim_registration_get(name);
     size_t pointers = kernel ? align_up(kernel->count * sizeof(void *), ARGUMENT_ALIGN) : 0;
@@ -168,7 +167,7 @@ static CUresult new_launch(const struct launch_call *call, const char *name, str
     if (status != CUDA_SUCCESS)
         release_launch(&launch->op);
     else
-        *out = launch;
+        *out = &launch->op;
     if (status == CUDA_SUCCESS && touches > 0)
         ask_touches(launch);
     return status;
@@ -190,7 +189,7 @@ static bool geometry_valid(const simcuda_launch *launch)
 
 /* The function's name, copied, since the module may be unloaded; why it cannot be launched
  * otherwise. */
-static CUresult name_of(const struct launch_call *call, char **name)
+static CUresult name_of(const struct sim_kernel_call *call, char **name)
 {
     const struct sim_function *function;
     CUresult status = CUDA_SUCCESS;
@@ -208,25 +207,32 @@ static CUresult name_of(const struct launch_call *call, char **name)
     return status == CUDA_SUCCESS && !*name ? CUDA_ERROR_OUT_OF_MEMORY : status;
 }
 
-static CUresult launch(const struct launch_call *call)
+CUresult sim_launch_new(const struct sim_kernel_call *call, struct sim_op **op)
 {
-    struct sim_context *context;
-    CUresult status = sim_enter_context(call->call, &context);
-    struct launch_op *op = NULL;
     char *name = NULL;
+    CUresult status;
 
-    if (status != CUDA_SUCCESS)
-        return status;
     if (call->parameters && call->extra)
         return CUDA_ERROR_INVALID_VALUE;
     status = name_of(call, &name);
     if (status == CUDA_SUCCESS)
-        status = new_launch(call, name, &op);
+        status = new_launch(call, name, op);
     free(name);
+    return status;
+}
+
+static CUresult launch(const struct launch_call *call)
+{
+    struct sim_context *context;
+    CUresult status = sim_enter_context(call->call, &context);
+    struct sim_op *op = NULL;
+
+    if (status == CUDA_SUCCESS)
+        status = sim_launch_new(&call->kernel, &op);
     if (status != CUDA_SUCCESS)
         return status;
     sim_spend_ns(sim_settings()->launch_ns);
-    return sim_enqueue(context, call->stream, call->per_thread, &op->op, false);
+    return sim_enqueue(context, call->stream, call->per_thread, op, false);
 }
 
 #define LAUNCH(name, thread)                                                                       \
@@ -235,15 +241,13 @@ static CUresult launch(const struct launch_call *call)
                   unsigned int blockDimZ, unsigned int sharedMemBytes, CUstream hStream,           \
                   void **kernelParams, void **extra)                                               \
     {                                                                                              \
+        const simcuda_launch geometry = {                                                          \
+            {gridDimX, gridDimY, gridDimZ}, {blockDimX, blockDimY, blockDimZ}, sharedMemBytes};    \
+                                                                                                   \
         return launch(&(struct launch_call){.call = CALL_##name,                                   \
-                                            .function = f,                                         \
-                                            .launch = {{gridDimX, gridDimY, gridDimZ},             \
-                                                       {blockDimX, blockDimY, blockDimZ},          \
-                                                       sharedMemBytes},                            \
+                                            .kernel = {f, geometry, kernelParams, extra},          \
                                             .stream = hStream,                                     \
-                                            .per_thread = (thread),                                \
-                                            .parameters = kernelParams,                            \
-                                            .extra = extra});                                      \
+                                            .per_thread = (thread)});                              \
     }
 
 #define COOPERATIVE(name, thread)                                                                  \
@@ -252,14 +256,13 @@ static CUresult launch(const struct launch_call *call)
                   unsigned int blockDimZ, unsigned int sharedMemBytes, CUstream hStream,           \
                   void **kernelParams)                                                             \
     {                                                                                              \
+        const simcuda_launch geometry = {                                                          \
+            {gridDimX, gridDimY, gridDimZ}, {blockDimX, blockDimY, blockDimZ}, sharedMemBytes};    \
+                                                                                                   \
         return launch(&(struct launch_call){.call = CALL_##name,                                   \
-                                            .function = f,                                         \
-                                            .launch = {{gridDimX, gridDimY, gridDimZ},             \
-                                                       {blockDimX, blockDimY, blockDimZ},          \
-                                                       sharedMemBytes},                            \
+                                            .kernel = {f, geometry, kernelParams, NULL},           \
                                             .stream = hStream,                                     \
-                                            .per_thread = (thread),                                \
-                                            .parameters = kernelParams});                          \
+                                            .per_thread = (thread)});                              \
     }
 
 LAUNCH(cuLaunchKernel, false)
@@ -272,15 +275,14 @@ static CUresult launch_ex(enum sim_call call, const CUlaunchConfig *config, CUfu
                           void **parameters, void **extra, bool per_thread)
 {
     struct launch_call what = {.call = call,
-                               .function = f,
-                               .per_thread = per_thread,
-                               .parameters = parameters,
-                               .extra = extra};
+                               .kernel = {.function = f, .parameters = parameters, .extra = extra},
+                               .per_thread = per_thread};
 
     if (config) /* without one the geometry is 0, which is refused */
-        what.launch = (simcuda_launch){{config->gridDimX, config->gridDimY, config->gridDimZ},
-                                       {config->blockDimX, config->blockDimY, config->blockDimZ},
-                                       config->sharedMemBytes};
+        what.kernel.launch =
+            (simcuda_launch){{config->gridDimX, config->gridDimY, config->gridDimZ},
+                             {config->blockDimX, config->blockDimY, config->blockDimZ},
+                             config->sharedMemBytes};
     if (config)
         what.stream = config->hStream;
     return launch(&what);

@@ -377,6 +377,19 @@ START_TEST(the_priority_range_is_told_to_whoever_asks)
 }
 END_TEST
 
+CUresult cuProfilerStart(void);
+CUresult cuProfilerStop(void);
+
+START_TEST(a_profiler_that_is_not_there_can_be_started_and_stopped)
+{
+    OK(cuInit(0));
+    ANSWERS(CUDA_ERROR_INVALID_CONTEXT, cuProfilerStart());
+    start();
+    OK(cuProfilerStart());
+    OK(cuProfilerStop());
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {
@@ -399,6 +412,7 @@ int main(void)
         an_event_of_a_dead_context_still_releases_those_that_wait_for_it,
         memory_is_freed_whatever_context_is_current,
         the_priority_range_is_told_to_whoever_asks,
+        a_profiler_that_is_not_there_can_be_started_and_stopped,
         NULL};
 
     return run_tests("context", tests);

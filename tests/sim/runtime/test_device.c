@@ -28,6 +28,16 @@ START_TEST(versions_are_those_of_the_toolkit_and_the_driver)
 }
 END_TEST
 
+cudaError_t cudaProfilerStart(void);
+cudaError_t cudaProfilerStop(void);
+
+START_TEST(a_profiler_that_is_not_there_can_be_started_and_stopped)
+{
+    ok(cudaProfilerStart());
+    ok(cudaProfilerStop());
+}
+END_TEST
+
 START_TEST(the_current_device_is_0_until_set)
 {
     int device = -1;
@@ -242,6 +252,7 @@ int main(void)
     const TTest *const tests[] = {
         the_driver_is_initialised_by_the_first_call_whatever_it_is,
         versions_are_those_of_the_toolkit_and_the_driver,
+        a_profiler_that_is_not_there_can_be_started_and_stopped,
         the_current_device_is_0_until_set,
         a_device_that_does_not_exist_is_refused_and_the_current_one_stays,
         each_thread_has_its_own_current_device,
