@@ -203,7 +203,7 @@ void sim_graph_memory_drop_locked(uintptr_t address)
 
 bool sim_graph_memory_owns(uintptr_t address)
 {
-    const struct sim_block *block;
+    struct sim_block *block;
     bool owns;
 
     if (!atomic_load(&any))

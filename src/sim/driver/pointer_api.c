@@ -37,7 +37,7 @@ static void describe_mapping_locked(struct subject *subject, const struct sim_de
 /* False: CUDA does not know the address. */
 static bool find(CUdeviceptr address, const struct sim_context *context, struct subject *out)
 {
-    const struct sim_block *block;
+    struct sim_block *block;
     const struct sim_range *range;
 
     *out = (struct subject){.address = (uintptr_t)address};

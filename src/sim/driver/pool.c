@@ -6,12 +6,10 @@
 #include "device.h"
 #include "graph_memory.h"
 #include "ledger.h"
-#include "settings.h"
+#include "segment.h"
 #include "space.h"
 #include "stream.h"
 
-#define UNIT        ((size_t)512)
-#define CHUNK       ((size_t)32 << 20)
 #define MAX_DEVICES 16
 
 static struct sim_pool *all;
@@ -27,11 +25,6 @@ struct free_op {
 static size_t round_up(size_t bytes, size_t unit)
 {
     return (bytes + unit - 1) / unit * unit;
-}
-
-static bool meet(uintptr_t one, size_t one_bytes, uintptr_t other, size_t other_bytes)
-{
-    return one < other + other_bytes && other < one + one_bytes;
 }
 
 /* Pools. */
@@ -127,89 +120,6 @@ static void forget_done(struct sim_pool *pool)
     }
 }
 
-/* A ghost of those bytes that the order of `stream` does not take care of; NULL stream: any. */
-static struct sim_ghost *in_the_way(const struct sim_pool *pool, uintptr_t address, size_t bytes,
-                                    const struct sim_stream *stream)
-{
-    struct sim_ghost *ghost = pool->ghosts;
-
-    while (ghost && (ghost->mark->done || (stream && ghost->stream == stream->id) ||
-                     !meet(ghost->address, ghost->bytes, address, bytes)))
-        ghost = ghost->next;
-    return ghost;
-}
-
-/* Segments and pieces. */
-
-static void count_reserved(struct sim_pool *pool)
-{
-    if (pool->reserved > pool->reserved_high)
-        pool->reserved_high = pool->reserved;
-}
-
-static struct sim_piece *new_piece(struct sim_pool *pool, uintptr_t address, size_t room)
-{
-    struct sim_piece *piece = calloc(1, sizeof *piece);
-
-    if (piece)
-        *piece = (struct sim_piece){.pool = pool, .address = address, .room = room};
-    return piece;
-}
-
-/* A segment of that size; NULL: the device has no room, or the pool may not have more. */
-static struct sim_segment *add_segment(struct sim_pool *pool, size_t bytes)
-{
-    struct sim_segment *segment;
-
-    if (bytes > pool->most_bytes || pool->reserved > pool->most_bytes - bytes ||
-        !sim_device_take_locked(pool->device, bytes))
-        return NULL;
-    segment = calloc(1, sizeof *segment);
-    if (!segment)
-        goto give_back;
-    segment->block =
-        (struct sim_block){.device = pool->device,
-                           .address = sim_space_place_locked(&segment->block, bytes, UNIT),
-                           .bytes = bytes,
-                           .kind = SIM_SEGMENT_MEMORY};
-    segment->pool = pool;
-    if (segment->block.address == 0)
-        goto free_segment;
-    segment->pieces = new_piece(pool, segment->block.address, bytes);
-    if (!segment->pieces)
-        goto clear;
-    segment->pieces->virgin = true;
-    segment->next = pool->segments;
-    pool->segments = segment;
-    pool->reserved += bytes;
-    count_reserved(pool);
-    sim_ledger_mapped(segment->block.address, bytes);
-    return segment;
-
-clear:
-    sim_space_clear_locked(segment->block.address, bytes);
-free_segment:
-    free(segment);
-give_back:
-    sim_device_give_locked(pool->device, bytes);
-    return NULL;
-}
-
-static void drop_segment(struct sim_segment **link)
-{
-    struct sim_segment *segment = *link;
-    struct sim_block *block = &segment->block;
-
-    *link = segment->next;
-    segment->pool->reserved -= block->bytes;
-    sim_ledger_unmapped(block->address, block->bytes);
-    sim_space_discard(block->address, block->bytes);
-    sim_space_clear_locked(block->address, block->bytes);
-    sim_device_give_locked(block->device, block->bytes);
-    free(segment->pieces);
-    free(segment);
-}
-
 void sim_pool_trim_locked(struct sim_pool *pool, uint64_t keep)
 {
     struct sim_segment **link = &pool->segments;
@@ -221,101 +131,12 @@ void sim_pool_trim_locked(struct sim_pool *pool, uint64_t keep)
 
         if (!segment->pieces->live && !segment->pieces->next && pool->reserved > keep &&
             pool->reserved - block->bytes >= keep &&
-            !in_the_way(pool, block->address, block->bytes, NULL))
-            drop_segment(link);
+            !sim_ghost_in_the_way_locked(pool, block->address, block->bytes, NULL))
+            sim_segment_drop_locked(link);
         else
             link = &(*link)->next;
     }
     end_if_over(pool);
-}
-
-/* Where `room` bytes fit into a free piece for `stream`; 0: nowhere. */
-static uintptr_t fit(const struct sim_piece *piece, size_t room, const struct sim_stream *stream,
-                     bool over_ghosts)
-{
-    uintptr_t end = piece->address + piece->room;
-    uintptr_t at = piece->address;
-    const struct sim_ghost *ghost;
-
-    while (at + room <= end) {
-        ghost = over_ghosts ? NULL : in_the_way(piece->pool, at, room, stream);
-        if (!ghost)
-            return at;
-        at = ghost->address + ghost->bytes;
-    }
-    return 0;
-}
-
-/* Cuts a free piece off at `at`: what lies behind becomes a piece of its own. */
-static bool cut(struct sim_piece *piece, uintptr_t at)
-{
-    struct sim_piece *rest;
-
-    if (at == piece->address + piece->room)
-        return true;
-    rest = new_piece(piece->pool, at, piece->address + piece->room - at);
-    if (!rest)
-        return false;
-    rest->virgin = piece->virgin;
-    rest->next = piece->next;
-    rest->previous = piece;
-    if (rest->next)
-        rest->next->previous = rest;
-    piece->next = rest;
-    piece->room = at - piece->address;
-    return true;
-}
-
-/* The piece of exactly those bytes, taken out of a free one; NULL: out of memory. */
-static struct sim_piece *carve(struct sim_piece *piece, uintptr_t at, size_t room)
-{
-    if (at > piece->address) {
-        if (!cut(piece, at))
-            return NULL;
-        piece = piece->next;
-    }
-    return cut(piece, at + room) ? piece : NULL;
-}
-
-static struct sim_piece *find_room(const struct sim_pool *pool, size_t room,
-                                   const struct sim_stream *stream, bool over_ghosts)
-{
-    for (const struct sim_segment *segment = pool->segments; segment; segment = segment->next)
-        for (struct sim_piece *piece = segment->pieces; piece; piece = piece->next) {
-            uintptr_t at =
-                piece->live || piece->room < room ? 0 : fit(piece, room, stream, over_ghosts);
-
-            if (at != 0)
-                return carve(piece, at, room);
-        }
-    return NULL;
-}
-
-static struct sim_piece *grow(struct sim_pool *pool, size_t room)
-{
-    size_t unit = sim_settings()->granule;
-    size_t least = round_up(room, unit);
-    struct sim_segment *segment = NULL;
-
-    if (least < CHUNK)
-        segment = add_segment(pool, round_up(CHUNK, unit));
-    if (!segment)
-        segment = add_segment(pool, least);
-    return segment ? carve(segment->pieces, segment->pieces->address, room) : NULL;
-}
-
-static void merge_with_next(struct sim_piece *piece)
-{
-    struct sim_piece *next = piece->next;
-
-    if (!next || piece->live || next->live)
-        return;
-    piece->room += next->room;
-    piece->virgin = piece->virgin && next->virgin;
-    piece->next = next->next;
-    if (piece->next)
-        piece->next->previous = piece;
-    free(next);
 }
 
 /* The piece is nobody's: it becomes one with its neighbours. */
@@ -326,18 +147,7 @@ static void make_free(struct sim_piece *piece)
     piece->live = piece->virgin = false;
     piece->pool->live--;
     piece->pool->used -= piece->room;
-    merge_with_next(piece);
-    if (piece->previous)
-        merge_with_next(piece->previous);
-}
-
-struct sim_piece *sim_piece_find_locked(const struct sim_block *segment, uintptr_t address)
-{
-    struct sim_piece *piece = ((const struct sim_segment *)segment)->pieces;
-
-    while (piece && address - piece->address >= piece->room)
-        piece = piece->next;
-    return piece && piece->live ? piece : NULL;
+    sim_piece_join_locked(piece);
 }
 
 /* Allocation. */
@@ -352,7 +162,7 @@ static CUresult wait_for_ghosts(const struct sim_piece *piece, struct sim_stream
         struct sim_op *op;
 
         if (ghost->mark->done || ghost->stream == stream->id ||
-            !meet(ghost->address, ghost->bytes, piece->address, piece->room))
+            !sim_bytes_meet(ghost->address, ghost->bytes, piece->address, piece->room))
             continue;
         op = sim_op_empty();
         if (!op)
@@ -409,16 +219,16 @@ static CUresult give(struct sim_piece *piece, struct sim_stream *stream, size_t 
 struct sim_piece *sim_pool_lend_locked(struct sim_pool *pool, struct sim_context *context,
                                        size_t bytes)
 {
-    size_t room = round_up(bytes, UNIT);
+    size_t room = round_up(bytes, SIM_POOL_UNIT);
     struct sim_mark *mark = bytes > pool->device->memory ? NULL : sim_mark_new();
     struct sim_piece *piece;
 
     if (!mark)
         return NULL;
     mark->done = true;
-    piece = find_room(pool, room, NULL, false);
+    piece = sim_piece_cut_locked(pool, room, NULL, false);
     if (!piece)
-        piece = grow(pool, room);
+        piece = sim_piece_grow_locked(pool, room);
     if (piece)
         take(piece, context, bytes, mark);
     else
@@ -429,19 +239,19 @@ struct sim_piece *sim_pool_lend_locked(struct sim_pool *pool, struct sim_context
 CUresult sim_pool_alloc_locked(struct sim_pool *pool, struct sim_stream *stream, size_t bytes,
                                struct sim_given *given)
 {
-    size_t room = round_up(bytes, UNIT);
+    size_t room = round_up(bytes, SIM_POOL_UNIT);
     struct sim_piece *piece;
     CUresult status;
 
     if (bytes > pool->device->memory)
         return CUDA_ERROR_OUT_OF_MEMORY;
     forget_done(pool);
-    piece = find_room(pool, room, stream, false);
+    piece = sim_piece_cut_locked(pool, room, stream, false);
     given->grown = !piece;
     if (!piece)
-        piece = grow(pool, room);
+        piece = sim_piece_grow_locked(pool, room);
     if (!piece && pool->internal)
-        piece = find_room(pool, room, stream, true);
+        piece = sim_piece_cut_locked(pool, room, stream, true);
     if (!piece)
         return CUDA_ERROR_OUT_OF_MEMORY;
     status = give(piece, stream, bytes);
@@ -449,9 +259,7 @@ CUresult sim_pool_alloc_locked(struct sim_pool *pool, struct sim_stream *stream,
         given->address = piece->address;
         return status;
     }
-    merge_with_next(piece);
-    if (piece->previous)
-        merge_with_next(piece->previous);
+    sim_piece_join_locked(piece);
     return status;
 }
 
@@ -535,12 +343,12 @@ CUresult sim_pool_free_locked(uintptr_t address, struct sim_stream *stream)
     return CUDA_SUCCESS;
 }
 
-static struct sim_piece *piece_of_block(const struct sim_block *block)
+static struct sim_piece *piece_of_block(struct sim_block *block)
 {
-    return (struct sim_piece *)((uintptr_t)block - offsetof(struct sim_piece, block));
+    return (struct sim_piece *)(void *)((char *)(void *)block - offsetof(struct sim_piece, block));
 }
 
-struct sim_pool *sim_pool_of(const struct sim_block *block)
+struct sim_pool *sim_pool_of(struct sim_block *block)
 {
     return piece_of_block(block)->pool;
 }
@@ -604,56 +412,4 @@ void sim_pools_end_locked(const struct sim_context *context)
                 make_free(piece);
             }
     sim_pools_settle_locked();
-}
-
-/* Checks. */
-
-/* The former owner that the operation belongs to; NULL: none that is still remembered. */
-static const struct sim_ghost *former(const struct sim_pool *pool, const struct sim_touch *touch,
-                                      uint64_t ticket)
-{
-    const struct sim_ghost *ghost = pool->ghosts;
-
-    while (ghost &&
-           (ticket < ghost->born || ticket >= ghost->died || touch->address < ghost->address ||
-            touch->address - ghost->address >= ghost->bytes))
-        ghost = ghost->next;
-    return ghost;
-}
-
-static size_t room_behind(uintptr_t start, size_t bytes, uintptr_t address)
-{
-    return address - start < bytes ? bytes - (address - start) : 0;
-}
-
-const char *sim_pool_check_locked(const struct sim_block *segment, const struct sim_touch *touch,
-                                  uint64_t ticket, const struct sim_device *device)
-{
-    const struct sim_pool *pool = ((const struct sim_segment *)segment)->pool;
-    const struct sim_piece *piece = ((const struct sim_segment *)segment)->pieces;
-    const struct sim_ghost *ghost = former(pool, touch, ticket);
-    uint32_t allowed = touch->writes ? pool->writers : pool->readers;
-    bool gone, ready = true;
-    size_t room = 0;
-    const char *kind = NULL;
-
-    while (piece && touch->address - piece->address >= piece->room)
-        piece = piece->next;
-    gone = ghost ? ghost->mark->done : piece && !piece->virgin;
-    if (ghost) {
-        room = room_behind(ghost->address, ghost->bytes, touch->address);
-    } else if (piece && piece->live && ticket >= piece->born) {
-        gone = false;
-        ready = piece->mark->done;
-        room = room_behind(piece->address, piece->block.bytes, touch->address);
-    }
-    if (gone)
-        kind = "use-after-free";
-    else if (touch->bytes > room)
-        kind = "out-of-bounds";
-    else if ((allowed >> device->ordinal & 1) == 0)
-        kind = "no-access";
-    else if (!ready)
-        kind = "early-use";
-    return kind;
 }

@@ -110,7 +110,7 @@ void sim_piece_end_locked(struct sim_piece *piece);
 void sim_pool_release_locked(struct sim_block *block);
 
 /* The pool that a block of that kind is of. */
-struct sim_pool *sim_pool_of(const struct sim_block *block);
+struct sim_pool *sim_pool_of(struct sim_block *block);
 
 /* Gives segments back as long as `keep` bytes stay. */
 void sim_pool_trim_locked(struct sim_pool *pool, uint64_t keep);
