@@ -78,7 +78,7 @@ bool sc_torch_is_bypassed(const sc_torch *torch)
     static const char *const names[] = {"PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"};
     char value[32];
 
-    if (torch->view == SC_TORCH_NONE)
+    if (torch->view == SC_TORCH_NONE || torch->view == SC_TORCH_SEGMENTS)
         return false;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const char *list = getenv(names[i]);
@@ -87,13 +87,6 @@ bool sc_torch_is_bypassed(const sc_torch *torch)
         if (!strcasecmp(value, "cudaMallocAsync")) {
             sc_say("run: %s has backend:%s, which takes memory from the driver's pools, past the "
                    "cache; take it out of the variable, or leave out --torch",
-                   names[i], value);
-            return true;
-        }
-        find_value(list ? list : "", "expandable_segments", value, sizeof value);
-        if (!strcasecmp(value, "True") && torch->view == SC_TORCH_PLUGGABLE) {
-            sc_say("run: %s has expandable_segments:%s, which PyTorch refuses beside another "
-                   "allocator; take it out of the variable, or leave out --torch=pluggable",
                    names[i], value);
             return true;
         }

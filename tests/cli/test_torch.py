@@ -269,9 +269,9 @@ assert os.waitpid(child, 0)[1] == 0
         for name in ("PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF"):
             answer, _ = self.run_program("print('ran')", **{name: "max_split_size_mb:64, backend:cudaMallocAsync"})
             self.fails(answer, 125, name, "backend:cudaMallocAsync", "leave out --torch")
-            answer, _ = self.run_program("print('ran')", "--torch=pluggable", **{name: "expandable_segments:True"})
-            self.fails(answer, 125, name, "expandable_segments:True")
-            answer, _ = self.run_program("print('ran')", **{name: "backend:native,expandable_segments:False"})
+            answer, _ = self.run_program("print('ran')", **{name: "backend:native,expandable_segments:True"})
+            self.assertEqual(answer.stdout, "ran\n")
+            answer, _ = self.run_program("print('ran')", "--torch=segments", **{name: "backend:cudaMallocAsync"})
             self.assertEqual(answer.stdout, "ran\n")
 
     def test_a_pytorch_that_lacks_the_hook_runs_and_that_is_said(self):

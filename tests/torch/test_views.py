@@ -65,8 +65,9 @@ class Tensors(unittest.TestCase):
         self.assertEqual([r["site"] for r in one.of("oom")], ["train.py:4"])
 
     def test_expandable_segments_change_nothing(self):
-        plain, other = go("gpt", "--steps 4"), go("gpt", "--steps 4", PYTORCH_ALLOC_CONF="expandable_segments:True")
-        self.assertEqual(plain.end["requests"], other.end["requests"])
+        plain = go("gpt", "--steps 4").end["requests"]
+        for how in ("tensors", "pluggable"):
+            self.assertEqual(go("gpt", "--steps 4", how, PYTORCH_ALLOC_CONF="expandable_segments:True").end["requests"], plain, how)
 
     def test_a_capture_is_refused_with_the_reason(self):
         one = go("graphs", status=1)
