@@ -45,6 +45,7 @@ class Optimizer:
 """,
     "torch/cuda/__init__.py": """
 import ctypes
+import os
 from . import memory
 names = ctypes.CDLL(None)
 names.cudaMalloc.argtypes = [ctypes.POINTER(ctypes.c_void_p), ctypes.c_size_t]
@@ -54,7 +55,7 @@ def is_initialized():
     return True
 
 def device_count():
-    return 1
+    return int(os.environ.get("FAKE_DEVICES", 1))
 
 def batch(sizes):
     held = []
@@ -278,6 +279,11 @@ assert os.waitpid(child, 0)[1] == 0
         (self.top / "packages/torch/optim/optimizer.py").write_text("class Optimizer:\n    def step(self):\n        pass\n")
         answer, _, _ = self.ended(STEPS.format(batches=1))
         self.assertIn("--torch has no effect on torch 0.fake: ImportError", answer.stderr)
+
+    def test_a_step_that_cannot_be_ended_is_told_and_the_program_goes_on(self):
+        answer, _, end = self.ended(STEPS.format(batches=1), FAKE_DEVICES="65")  # more than the cache can number
+        self.assertEqual(end["steps"], 8)
+        self.assertEqual(answer.stderr.count("a step of device 64 could not be ended: no such device"), 1, answer.stderr)
 
     def test_an_unknown_view_is_wrong_use(self):
         for option in ("--torch=graph", "--torch=", "--torchx"):

@@ -34,6 +34,15 @@ def say(text):
     program.mark(text)
 
 
+def end_step(device):
+    """False where there is none to end. Whatever is wrong is told, and no reason for the optimizer to fail."""
+    try:
+        return program.step(device)
+    except _library.Error as error:
+        say(f"a step of device {device} could not be ended: {error}")
+        return False
+
+
 class Steps:
     """Called after each optimizer's step."""
 
@@ -51,13 +60,13 @@ class Steps:
         if not cuda.is_initialized():
             return
         for device in range(cuda.device_count()):
-            program.step(device)
+            end_step(device)
         if not self._has_looked:
             self._has_looked = True
             look_for_bypasses(cuda, self._view)
 
 
-def expect_steps(optimizer_class):
+def expect_steps(cuda, optimizer_class):
     """Once there is an optimizer, steps will be named: no guess is needed."""
     create = optimizer_class.__init__
 
@@ -65,8 +74,9 @@ def expect_steps(optimizer_class):
     def first(self, *arguments, **named):
         optimizer_class.__init__ = create
         create(self, *arguments, **named)
-        if not program.step():  # nothing is allocated yet: the setting has still to be read
-            os.environ.setdefault("SHAPECACHE_STEP", "api")
+        devices = range(cuda.device_count()) if cuda.is_initialized() else ()
+        if not any([end_step(device) for device in devices]):
+            os.environ.setdefault("SHAPECACHE_STEP", "api")  # read when the first memory is asked for
 
     optimizer_class.__init__ = first
 
@@ -123,4 +133,4 @@ def start(torch):
     if view != "segments":
         refuse_captures(torch.cuda)
     register_optimizer_step_post_hook(Steps(torch, view))
-    expect_steps(Optimizer)
+    expect_steps(torch.cuda, Optimizer)
