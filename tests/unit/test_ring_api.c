@@ -1,81 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * Rings as a program sees them: memory, page-locking, words and records, files of several ranks. */
-#include "shapecache/shapecache.h"
-#include "support/room.h"
+ * Rings as a program sees them: words and records, files of several ranks. */
+#include "support/ring_calls.h"
 #include "support/suite.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-enum { ELEMENTS = 4, CAPTURED = 1 << 12 };
-
-static shapecache_ring *ring;
-
-static void leave(void)
-{
-    static const char *const files[] = {"file", "rank0", "rank1", "rank2", "rank3"};
-
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
-        (void)unlink(files[i]);
-    room_close(); /* which fails where there is another */
-}
-
-static shapecache_ring_config config(void)
-{
-    shapecache_ring_config made;
-
-    shapecache_ring_defaults(&made);
-    made.name = "latent";
-    made.buckets = 8;
-    made.timesteps = 8;
-    made.capacity = 3;
-    made.dims[0] = ELEMENTS;
-    made.dim_count = 1;
-    made.modulation = 0;
-    return made;
-}
-
-static void create(const shapecache_ring_config *wanted)
-{
-    ck_assert_int_eq(shapecache_ring_create(&ring, wanted), SHAPECACHE_OK);
-}
-
-static shapecache_status add(double timestep, float value)
-{
-    const size_t dims[1] = {ELEMENTS};
-    float data[ELEMENTS] = {value, value, value, value};
-    shapecache_ring_item item = {data, SHAPECACHE_F32, dims, 1, timestep, 0};
-
-    return shapecache_ring_add(ring, &item, NULL);
-}
-
-static shapecache_ring_info info(void)
-{
-    shapecache_ring_info now;
-
-    shapecache_ring_stats(ring, &now);
-    return now;
-}
-
-/* The last line on stderr, without what names the process. */
-static const char *last_line(void)
-{
-    static char line[4096];
-    char *all = room_stderr();
-    size_t length = strlen(all);
-
-    ck_assert_uint_gt(length, 0);
-    all[length - 1] = '\0';
-    const char *start = strrchr(all, '\n');
-
-    start = strstr(start ? start : all, "] ");
-    ck_assert_ptr_nonnull(start);
-    snprintf(line, sizeof line, "%s", start + 2);
-    free(all);
-    return line;
-}
 
 START_TEST(a_ring_says_what_it_owns_and_what_it_may_come_to)
 {
@@ -249,124 +178,6 @@ START_TEST(one_wrong_item_refuses_all_that_were_gathered)
 }
 END_TEST
 
-/* Storage as the start line says it. */
-static const char *storage(void)
-{
-    const char *at = strstr(last_line(), "= 384 B, ");
-
-    ck_assert_ptr_nonnull(at);
-    return at + strlen("= 384 B, ");
-}
-
-START_TEST(memory_is_page_locked_where_it_can_be)
-{
-    shapecache_ring_config wanted = config();
-
-    wanted.flags = SHAPECACHE_RING_PINNED;
-    create(&wanted);
-    ck_assert_str_eq(storage(), "pinned");
-    ck_assert_uint_eq(fake_registered(), 1);
-    ck_assert(info().is_pinned);
-    for (int i = 0; i < 100; i++)
-        ck_assert_int_eq(add(i % 8, (float)i), SHAPECACHE_OK);
-    ck_assert_int_eq(shapecache_ring_save(ring, "file"), SHAPECACHE_OK);
-    ck_assert_int_eq(shapecache_ring_load(ring, "file", 0, NULL), SHAPECACHE_OK);
-    ck_assert_uint_eq(fake_registered(), 1);
-    ck_assert(info().is_pinned);
-    fake_set_current(0); /* it is undone in the context it was done in */
-    shapecache_ring_destroy(ring);
-    ck_assert_uint_eq(fake_registered(), 0);
-    ck_assert_uint_eq(fake_get_current(), 0);
-    ck_assert(!fake_was_called_under_lock());
-}
-END_TEST
-
-/* A ring that asked for pinned memory and did not get it works, and says why. */
-static void check_pageable(const char *words)
-{
-    shapecache_ring_config wanted = config();
-    float out[ELEMENTS];
-
-    wanted.flags = SHAPECACHE_RING_PINNED;
-    create(&wanted);
-    ck_assert_str_eq(storage(), words);
-    ck_assert_int_eq(add(2, 5), SHAPECACHE_OK);
-    ck_assert_int_eq(shapecache_ring_sample(ring, 2, 0, out, sizeof out, NULL), SHAPECACHE_OK);
-    ck_assert_float_eq(out[0], 5);
-    ck_assert(!info().is_pinned);
-    shapecache_ring_destroy(ring);
-    ck_assert_uint_eq(fake_registered(), 0);
-}
-
-START_TEST(memory_that_cannot_be_page_locked_is_pageable_and_says_why)
-{
-    fake_fail_kind(FAKE_HOST_REGISTER, 1, SC_CUDA_OUT_OF_MEMORY);
-    check_pageable("pageable (not pinned: the driver refused: see ulimit -l)");
-    sc_engine_capture_begin();
-    check_pageable("pageable (not pinned: a stream capture is open)");
-    sc_engine_capture_end();
-    fake_set_current(0);
-    check_pageable("pageable (not pinned: no CUDA context is current)");
-}
-END_TEST
-
-START_TEST(page_locking_that_stops_later_is_told_once)
-{
-    shapecache_ring_config wanted = config();
-    const size_t dims[1] = {1 << 20};
-    float *data = calloc(dims[0], sizeof *data);
-    shapecache_ring_item item = {data, SHAPECACHE_F32, dims, 1, 0, 0};
-
-    wanted.dims[0] = dims[0]; /* 4 MiB: 4 to a slab */
-    wanted.flags = SHAPECACHE_RING_PINNED | SHAPECACHE_RING_QUIET;
-    create(&wanted);
-    fake_fail_kind(FAKE_HOST_REGISTER, 1, SC_CUDA_OUT_OF_MEMORY);
-    for (int i = 0; i < 16; i++) {
-        item.timestep = i % 8;
-        ck_assert_int_eq(shapecache_ring_add(ring, &item, NULL), SHAPECACHE_OK);
-    }
-    ck_assert_uint_eq(fake_registered(), 1);
-    ck_assert(!info().is_pinned);
-    char *said = room_stderr(), *first = strstr(said, "pageable from now on");
-
-    ck_assert_ptr_nonnull(first);
-    ck_assert_ptr_null(strstr(first + 1, "pageable from now on"));
-    free(said);
-    shapecache_ring_destroy(ring);
-    ck_assert_uint_eq(fake_registered(), 0);
-    free(data);
-}
-END_TEST
-
-START_TEST(a_forked_child_leaves_the_driver_alone)
-{
-    shapecache_ring_config wanted = config();
-    int status;
-
-    wanted.flags = SHAPECACHE_RING_PINNED;
-    create(&wanted);
-    ck_assert_int_eq(add(2, 5), SHAPECACHE_OK);
-    fflush(NULL);
-    pid_t child = fork();
-
-    if (child == 0) {
-        unsigned calls = fake_calls();
-        shapecache_ring *mine;
-        float out[ELEMENTS];
-        int bad = shapecache_ring_sample(ring, 2, 0, out, sizeof out, NULL) || out[0] != 5;
-
-        shapecache_ring_destroy(ring);
-        bad |= shapecache_ring_create(&mine, &wanted) != SHAPECACHE_OK;
-        shapecache_ring_destroy(mine);
-        _exit(bad || fake_calls() != calls);
-    }
-    ck_assert_int_eq(waitpid(child, &status, 0), child);
-    ck_assert_int_eq(status, 0);
-    ck_assert_uint_eq(fake_registered(), 1);
-    shapecache_ring_destroy(ring);
-}
-END_TEST
-
 START_TEST(a_refusal_is_said_kept_and_recorded_and_changes_nothing)
 {
     static const char words[] = "Refusing to load file: bucket count 8 in the file, 10 here (an "
@@ -512,8 +323,6 @@ SC_SUITE_WITH("ring api", room_enter, leave, a_ring_says_what_it_owns_and_what_i
               a_quiet_ring_says_nothing_but_what_went_wrong,
               items_and_buffers_are_checked_and_counted,
               ranks_with_one_seed_choose_the_same_of_what_was_gathered,
-              one_wrong_item_refuses_all_that_were_gathered, memory_is_page_locked_where_it_can_be,
-              memory_that_cannot_be_page_locked_is_pageable_and_says_why,
-              page_locking_that_stops_later_is_told_once, a_forked_child_leaves_the_driver_alone,
+              one_wrong_item_refuses_all_that_were_gathered,
               a_refusal_is_said_kept_and_recorded_and_changes_nothing, records_have_what_stats_have,
               files_of_an_old_world_merge_into_a_new_one, a_load_says_what_it_left)
