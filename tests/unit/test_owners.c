@@ -136,7 +136,8 @@ START_TEST(an_out_of_memory_during_a_capture_frees_nothing)
     room_fix(sizes, SIZES);
     sc_engine_capture_begin();
     fake_forget_counts();
-    ck_assert_int_eq(sc_engine_alloc(&block, 2048 * MIB, NULL), SC_CUDA_OUT_OF_MEMORY);
+    fake_fail_kind(FAKE_MEM_ALLOC, 1, SC_CUDA_OUT_OF_MEMORY);
+    ck_assert_int_eq(sc_engine_alloc(&block, 2 * MIB, NULL), SC_CUDA_OUT_OF_MEMORY);
     ck_assert_uint_eq(fake_count(FAKE_MEM_ALLOC), 1);
     ck_assert_uint_eq(fake_count(FAKE_MEM_FREE), 0);
 }
