@@ -59,8 +59,8 @@ def _run_the_users():
     for finder in sys.meta_path:
         spec = finder.find_spec("sitecustomize", None) if hasattr(finder, "find_spec") else None
         if spec is not None and spec.loader is not None:
-            from importlib.util import module_from_spec
-            module = module_from_spec(spec)
+            import _frozen_importlib  # has importlib.util's function, without what that imports
+            module = _frozen_importlib.module_from_spec(spec)
             sys.modules["sitecustomize"] = module
             spec.loader.exec_module(module)
             return
