@@ -77,6 +77,9 @@ static void run_scenario(void)
     give_back(allocate(2 * MIB + 512));
     for (int i = 0; i < 4; i++)
         run_batch();
+    slot = allocate(sizes[0]);
+    EXPECT(allocate(1024 * MIB) == -1 || slot == -1); /* all that the device has */
+    give_back(slot);
     EXPECT(allocate(4096 * MIB) == -1);
     (void)sc_engine_make_room();
     run_batch();
