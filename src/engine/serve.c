@@ -46,12 +46,13 @@ static uint32_t late_name(const void *caller)
 }
 
 /* Not per batch: a framework's allocator asks for what it will keep. */
-static bool is_hoarding(const void *caller)
+static bool is_hoarding(uint32_t place)
 {
-    return sc_process_self.passes_hoarders && sc_site_is_hoarder(sc_site_number(caller));
+    return sc_process_self.passes_hoarders && sc_site_is_hoarder(place);
 }
 
-static uint32_t site_of(const void *caller)
+/* `place` is the caller's number. */
+static uint32_t site_of(const void *caller, uint32_t place)
 {
     const sc_options *options = &sc_process_self.options;
 
@@ -59,7 +60,7 @@ static uint32_t site_of(const void *caller)
         return sc_site_of_stack(caller, depth());
     if (options->key != SC_KEY_SITE && options->stacks.choice == SC_STACKS_OFF)
         return 0;
-    return sc_site_number(caller);
+    return place;
 }
 
 /* One request on its way. */
@@ -245,9 +246,11 @@ int sc_serve_alloc(sc_address *address, size_t bytes, const void *caller)
     if (!device)
         return sc_process_driver()->mem_alloc(address, bytes);
     one.caller = caller;
-    one.asked.site = site_of(caller);
+    uint32_t place = sc_site_number(caller);
+
+    one.asked.site = site_of(caller, place);
     one.device = device;
-    if (is_hoarding(caller))
+    if (is_hoarding(place))
         return pass(&one, address);
     sc_lock(&device->lock);
     if (is_named_late() && !sc_cache_knows(device->cache, &one.asked)) {
