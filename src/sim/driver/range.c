@@ -11,7 +11,8 @@
 #include "settings.h"
 #include "stream.h"
 
-#define HOST_PAGE 4096
+#define HOST_PAGE  4096
+#define MOST_UNITS ((size_t)1 << 28)
 
 /* What a unit holds after its mapping has gone. */
 static struct sim_mapping gone;
@@ -37,7 +38,8 @@ CUresult sim_range_new_locked(size_t bytes, size_t align, uintptr_t wanted, uint
         wanted % HOST_PAGE != 0)
         return CUDA_ERROR_INVALID_VALUE;
     count = bytes / unit() + (bytes % unit() > 0);
-    range = calloc(1, sizeof *range + count * sizeof(struct sim_mapping *));
+    range =
+        count > MOST_UNITS ? NULL : calloc(1, sizeof *range + count * sizeof(struct sim_mapping *));
     if (!range)
         return CUDA_ERROR_OUT_OF_MEMORY;
     range->bytes = bytes;
