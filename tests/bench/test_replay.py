@@ -17,7 +17,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "tests/demo")]
 
-from score import TRACES, Replay  # noqa: E402
+from score import HEAD, TRACES, Replay, Score, replay  # noqa: E402
 
 CASES = {}
 SCRATCH = tempfile.TemporaryDirectory(prefix="replay-test-")
@@ -318,6 +318,29 @@ def every_recording_ends_with_nothing_live_and_no_violation(build):
             expect(cache is not None or run.report["live"] == 0, f"{path.name}: {run.report['live']} bytes on the device at the end")
             expect(not run.over_cap(), f"{path.name}: above the cap: {run.over_cap()[:1]}")
             expect(run.records("end") if cache is not None else not run.log, f"{path.name}: the cache was there or not there")
+
+
+def scored(build, name):
+    run = replay(build, next(path for path in TRACES if path.name == f"{name}.trace.xz"))
+    expect(run.status == 0 and len(run.steps) == 60, run.stderr)
+    return run, dict(zip(HEAD, Score(run).cells()))
+
+
+@case
+def a_model_of_fixed_shapes_is_fixed_by_step_6_and_served_97_percent_under_the_cap(build):
+    run, row = scored(build, "torch-gpt-fixed")
+    expect(row["first fixed"] != "never" and int(row["first fixed"]) <= 6 and row["fallbacks"] == "0", row)
+    expect(float(row["in fixed %"]) >= 97 and float(row["fixed %"]) >= 90, row)
+    expect(not run.over_cap() and run.device_peak() <= 1.25 * run.live_peak(), row)
+
+
+@case
+def a_model_of_random_lengths_never_holds_more_than_without_the_cache(build):
+    run, row = scored(build, "torch-gpt-random")
+    plain = played(build, next(path for path in TRACES if path.name == "torch-gpt-random.trace.xz"), "--loop-to", "60")
+    expect(len(calls(run)) == len(calls(plain)) > 40000, f"{len(calls(run))} calls, {len(calls(plain))} without the cache")
+    expect(run.device_peak() <= plain.device_peak(), f"{run.device_peak()} bytes held, {plain.device_peak()} without the cache")
+    expect(row["fixed %"] == "0" and row["fallbacks"] == "0", row)
 
 
 @case
