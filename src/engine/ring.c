@@ -216,26 +216,50 @@ static shapecache_status look(const shapecache_ring *ring, const shapecache_ring
     return status || is_aligned(ring, item->data) ? status : SHAPECACHE_EVALUE;
 }
 
+/* Under the lock. */
+static shapecache_status put(shapecache_ring *ring, sc_ring_key key, const void *data,
+                             unsigned *added)
+{
+    return make_room_for(ring, key) ? sc_ring_put(&ring->core, key, data, added)
+                                    : SHAPECACHE_EMEMORY;
+}
+
 EXPORT shapecache_status shapecache_ring_add(shapecache_ring *ring,
                                              const shapecache_ring_item *item, unsigned *added)
 {
-    return ring && item ? shapecache_ring_add_gathered(ring, item, 1, 1, 0, added)
-                        : SHAPECACHE_EVALUE;
+    shapecache_status status;
+    unsigned done = 0;
+    sc_ring_key key;
+
+    if (!ring || !item)
+        return SHAPECACHE_EVALUE;
+    status = look(ring, item, &key);
+    sc_lock(&ring->lock);
+    if (!status)
+        status = put(ring, key, item->data, &done);
+    if (status)
+        ring->core.counters.refused++;
+    sc_unlock(&ring->lock);
+    if (added)
+        *added = done;
+    return status;
 }
 
-/* Under the lock. The count of those chosen grows with each; items were looked at. */
+/* Under the lock; items were looked at. */
 static shapecache_status add_chosen(shapecache_ring *ring, const shapecache_ring_item *items,
                                     size_t count, sc_ring_choice choice, unsigned *added)
 {
     for (size_t i = 0; i < count; i++) {
+        shapecache_status status;
         sc_ring_key key;
-        unsigned one;
+        unsigned one = 0;
 
         if (!sc_ring_chooses_next(&choice))
             continue;
         (void)sc_ring_look(&ring->core, &items[i], &key);
-        if (!make_room_for(ring, key) || sc_ring_put(&ring->core, key, items[i].data, &one))
-            return SHAPECACHE_EMEMORY;
+        status = put(ring, key, items[i].data, &one);
+        if (status)
+            return status;
         *added += one;
     }
     return SHAPECACHE_OK;

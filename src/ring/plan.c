@@ -102,6 +102,7 @@ static const char *follow(sc_ring_plan *plan, uint64_t bytes_most)
 
     if (!measure(plan))
         return "an entry must have at least 1 element and at most 1 TiB";
+    plan->width = (double)plan->timesteps / plan->buckets;
     plan->owned = sc_ring_owned(plan->buckets, plan->shard, plan->shards);
     most = plan->owned * blocks * plan->capacity; /* at most 2^56 */
     if (bytes_most && bytes_most < plan->entry_bytes)
@@ -150,8 +151,7 @@ bool sc_ring_plan_make(sc_ring_plan *plan, const shapecache_ring_config *config,
 
 uint32_t sc_ring_bucket_of(const sc_ring_plan *plan, double timestep)
 {
-    double width = (double)plan->timesteps / plan->buckets;
-    double bucket = timestep / width;
+    double bucket = timestep / plan->width;
 
     if (bucket <= 0)
         return 0;

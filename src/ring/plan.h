@@ -30,6 +30,7 @@ typedef struct sc_ring_plan {
     uint32_t flags;
     char name[SC_RING_NAME_BYTES];
     /* What follows. */
+    double width;                 /* timesteps of a bucket */
     size_t elements, entry_bytes; /* of an entry */
     uint32_t owned;               /* buckets of each block */
     uint32_t places;              /* buckets of all blocks */

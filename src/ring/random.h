@@ -22,17 +22,22 @@ static inline uint64_t sc_ring_random_next(sc_ring_random *random)
     return z ^ z >> 31;
 }
 
-/* One of 0 .. count - 1, each with exactly the same chance; count must not be 0. What lies beyond
- * the last whole multiple of count is drawn again. */
+__extension__ typedef unsigned __int128 sc_ring_wide;
+
+/* One of 0 .. count - 1, each with exactly the same chance; count must not be 0. The product's
+ * upper half is the answer; the few lower halves that would give some answers more often are drawn
+ * again (Lemire 2019), and a division is seldom needed to see that. */
 static inline uint64_t sc_ring_random_below(sc_ring_random *random, uint64_t count)
 {
-    uint64_t beyond = (0 - count) % count; /* 2^64 mod count */
-    uint64_t drawn;
+    sc_ring_wide product = (sc_ring_wide)sc_ring_random_next(random) * count;
 
-    do
-        drawn = sc_ring_random_next(random);
-    while (drawn > UINT64_MAX - beyond);
-    return drawn % count;
+    if ((uint64_t)product < count) {
+        uint64_t beyond = (0 - count) % count; /* 2^64 mod count */
+
+        while ((uint64_t)product < beyond)
+            product = (sc_ring_wide)sc_ring_random_next(random) * count;
+    }
+    return (uint64_t)(product >> 64);
 }
 
 /* One of the 2^53 multiples of 2^-53 in [0, 1). */

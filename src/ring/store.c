@@ -65,7 +65,9 @@ unsigned char *sc_store_entry(const sc_store *store, uint32_t slot)
 /* Where in the circle the i-th oldest stands. */
 static uint32_t *stand(const sc_store *store, const sc_place *place, uint32_t i)
 {
-    return &place->slots[((uint64_t)place->first + i) % store->capacity];
+    uint64_t at = (uint64_t)place->first + i;
+
+    return &place->slots[at < store->capacity ? at : at - store->capacity];
 }
 
 uint32_t sc_store_slot(const sc_store *store, uint32_t place, uint32_t i)
@@ -107,7 +109,7 @@ static uint32_t take_out(const sc_store *store, uint32_t place, uint32_t i)
 
     it->count--;
     if (i == 0)
-        it->first = (it->first + 1) % store->capacity;
+        it->first = it->first + 1 < store->capacity ? it->first + 1 : 0;
     else
         *stand(store, it, i) = *stand(store, it, it->count);
     return slot;

@@ -39,7 +39,6 @@ class Tensor:
     def __init__(self, dtype, data, device="cpu", is_contiguous=True):
         self.dtype, self.data, self.device, self._is_contiguous = dtype, bytearray(data), device, is_contiguous
         self.shape = (len(self.data) // dtype.size,)
-        self.calls = []
 
     def detach(self):
         return self
@@ -56,10 +55,6 @@ class Tensor:
         self._held = (ctypes.c_char * len(self.data)).from_buffer(self.data)
         return ctypes.addressof(self._held)
 
-    def reshape(self, shape):
-        self.shape = tuple(shape)
-        return self
-
     def numpy(self):
         return self.data
 
@@ -69,6 +64,7 @@ def stand_in_for_torch():
         name: types.SimpleNamespace(name=name, size=size)
         for name, size in (("float32", 4), ("float16", 2), ("bfloat16", 2), ("uint8", 1), ("float64", 8))})
     torch.frombuffer = lambda data, dtype: Tensor(dtype, data)
+    torch.empty = lambda shape, dtype: Tensor(dtype, bytes(shape[0] * dtype.size))
     return unittest.mock.patch.dict(sys.modules, torch=torch), torch
 
 
@@ -281,19 +277,30 @@ class Kinds(unittest.TestCase):
             self.assertEqual(other.load_state_dict(state).taken, 3)
 
     def test_a_ring_of_arrays_gives_arrays(self):
-        class Array(array.array):
-            pass
-        made = []
+        class Array:
+            """A one-dimensional one, whose address is only to be had where it may be used."""
 
-        def frombuffer(data, dtype):
-            made.append(dtype)
-            return types.SimpleNamespace(reshape=lambda shape: (bytes(data), shape))
-        numpy = types.SimpleNamespace(ndarray=Array, frombuffer=frombuffer)
+            def __init__(self, data, dtype, is_contiguous=True):
+                self.data, self.shape = data, (len(data),)
+                self.dtype = types.SimpleNamespace(str=dtype)
+                self.flags = types.SimpleNamespace(c_contiguous=is_contiguous)
+
+            @property
+            def __array_interface__(self):
+                return {"data": (self.data.buffer_info()[0], False)}
+        numpy = types.SimpleNamespace(
+            ndarray=Array, empty=lambda shape, dtype: Array(array.array({"float32": "f", "uint16": "H"}[dtype], [0] * shape[0]),
+                                                            dtype))
         with unittest.mock.patch.dict(sys.modules, numpy=numpy):
             ring = small()
-            ring.add(Array("f", (1, 2)), 0)
-            self.assertEqual(ring.sample(), (bytes(item(1, 2)), (2,)))
-        self.assertEqual(made, ["float32"])
+            ring.add(Array(array.array("f", (1, 2)), "<f4"), 0)
+            self.assertIsInstance(ring.sample(), Array)
+            self.assertEqual(ring.sample().data.tolist(), [1, 2])
+            with Ring((2,), "bf16", modulation=0, quiet=True) as bits:
+                bits.add(Array(array.array("H", (3, 4)), "<u2"), 0)
+                self.assertEqual(bits.sample().data.tolist(), [3, 4])
+            with self.assertRaises(TypeError):  # not in one piece, and no buffer either
+                ring.add(Array(array.array("f", (1, 2)), "<f4", is_contiguous=False), 0)
 
     def test_neither_library_is_imported(self):
         self.assertFalse({"numpy", "torch"} & set(sys.modules))

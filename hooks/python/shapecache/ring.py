@@ -22,6 +22,7 @@ _NO_BLOCK = -1
 _DIMS_MOST = 8
 _DTYPES = ("f32", "f16", "bf16")
 _FORMATS = ("f", "H", "H")  # of what is drawn, as a memoryview: Python's know no numbers of 16 bits, so those are bits
+_ARRAYS = {"<f4": "f", "<f2": "e", "<u2": "H"}  # the same in numpy's words
 _REPLACEMENTS = ("random", "fifo", "nearest")
 _PINNED, _QUIET = 1, 2
 _OVERLAP, _MERGE = 1, 2
@@ -68,6 +69,7 @@ _PROTOTYPES = {
     "defaults": ([ctypes.c_void_p], None),
     "create": ([ctypes.POINTER(_RING), ctypes.POINTER(_Config)], ctypes.c_int),
     "destroy": ([_RING], None),
+    "add": ([_RING, ctypes.POINTER(_Item), ctypes.POINTER(ctypes.c_uint)], ctypes.c_int),
     "add_gathered": ([_RING, ctypes.POINTER(_Item), ctypes.c_size_t, ctypes.c_size_t, ctypes.c_uint64,
                       ctypes.POINTER(ctypes.c_uint)], ctypes.c_int),
     "sample": ([_RING, ctypes.c_double, ctypes.c_long, ctypes.c_void_p, ctypes.c_size_t, ctypes.POINTER(_Drawn)],
@@ -83,8 +85,13 @@ _PROTOTYPES = {
 }
 
 
+_functions = {}
+
+
 def _call(name, *arguments):
-    return _library.need("shapecache_ring_" + name, *_PROTOTYPES[name])(*arguments)
+    if name not in _functions:
+        _functions[name] = _library.need("shapecache_ring_" + name, *_PROTOTYPES[name])
+    return _functions[name](*arguments)
 
 
 def _block(block):
@@ -110,12 +117,21 @@ def _is_array(item):
     return numpy is not None and isinstance(item, numpy.ndarray)
 
 
+def _number_of(form, dtype):
+    """The dtype of a buffer; bits are the ring's, if it is one of 16 bits."""
+    return {"f": 0, "e": 1, "H": dtype or 2}[form]
+
+
 class _Source:
     """An item as C sees it: an address, a dtype and dimensions; keeps alive what they are of."""
 
     def __init__(self, item, dtype):
         if _is_tensor(item):
             self._take_tensor(item)
+        elif _is_array(item) and item.flags.c_contiguous and item.dtype.str in _ARRAYS:
+            self.kept, self.dims = item, item.shape
+            self.dtype = _number_of(_ARRAYS[item.dtype.str], dtype)
+            self.address = item.__array_interface__["data"][0]
         else:
             self._take_buffer(item, dtype)
 
@@ -134,7 +150,7 @@ class _Source:
         form = view.format.lstrip("@=<")
         if form not in ("f", "e", "H"):
             raise TypeError(f"a buffer of format {view.format!r}; rings hold f (f32), e (f16), and H (bits of f16 or bf16)")
-        self.dtype = {"f": 0, "e": 1, "H": dtype or 2}[form]
+        self.dtype = _number_of(form, dtype)
         self.dims = view.shape
         if view.readonly or not view.c_contiguous:
             view = memoryview(bytearray(view.tobytes()))
@@ -183,8 +199,10 @@ class Ring:
         handle = _RING()
         _library.check(_call("create", ctypes.byref(handle), ctypes.byref(config)))
         self._handle = handle
-        self._form = _form_of_buffers
+        self._dtype = config.dtype
+        self._dims = (ctypes.c_size_t * len(self.shape))(*self.shape)
         self._bytes = self.stats()["entry_bytes"]
+        self._new = _new_buffer
         self.drawn = None
 
     def close(self):
@@ -206,32 +224,40 @@ class Ring:
             raise ValueError("the ring is closed")
         return self._handle
 
+    def _fill(self, row, source, timestep, block):
+        row.data, row.dtype, row.dim_count = source.address, source.dtype, len(source.dims)
+        row.dims = self._dims if source.dims == self.shape else (ctypes.c_size_t * len(source.dims))(*source.dims)
+        row.timestep, row.block = timestep, _NO_BLOCK if block is None else block
+
+    def _check_added(self, status, sources):
+        if status == _MISMATCH:
+            raise _library.Error(status, self._mismatch(sources))
+        _library.check(status)
+
     def add(self, item, timestep, block=None):
         """Copies an item in. False: another shard owns its bucket."""
-        return self.add_gathered([(item, timestep, block)], 1, 0) == 1
+        source, row, added = _Source(item, self._dtype), _Item(), ctypes.c_uint()
+        self._fill(row, source, timestep, block)
+        self._check_added(_call("add", self._live(), row, added), [source])
+        self._new = _maker_of(item)
+        return added.value == 1
 
     def add_gathered(self, items, keep, seed):
         """Copies in a random choice of `keep` of the items, each (item, timestep) or (item, timestep, block). Ranks that
         pass the same number of items and the same seed choose the same; each adds what it owns. How many those were."""
         items = list(items)
-        sources = [_Source(item[0], _DTYPES.index(self.dtype)) for item in items]
-        rows = (_Item * len(items))()
-        added = ctypes.c_uint()
+        sources = [_Source(item[0], self._dtype) for item in items]
+        rows, added = (_Item * len(items))(), ctypes.c_uint()
         for row, source, item in zip(rows, sources, items):
-            row.data, row.dtype = source.address, source.dtype
-            row.dims, row.dim_count = (ctypes.c_size_t * len(source.dims))(*source.dims), len(source.dims)
-            row.timestep, row.block = float(item[1]), _block(item[2] if len(item) > 2 else None)
-        status = _call("add_gathered", self._live(), rows, len(items), keep, seed, ctypes.byref(added))
-        if status == _MISMATCH:
-            raise _library.Error(status, self._mismatch(sources))
-        _library.check(status)
+            self._fill(row, source, item[1], item[2] if len(item) > 2 else None)
+        self._check_added(_call("add_gathered", self._live(), rows, len(items), keep, seed, added), sources)
         if items:
-            self._form = _form_of(items[0][0])
+            self._new = _maker_of(items[0][0])
         return added.value
 
     def _mismatch(self, sources):
         """Both values, of the first item that does not fit."""
-        ours = (_DTYPES.index(self.dtype), self.shape)
+        ours = (self._dtype, self.shape)
         dtype, dims = next((s.dtype, tuple(s.dims)) for s in sources if (s.dtype, tuple(s.dims)) != ours)
         return f"an item of {_DTYPES[dtype]} {dims} does not fit into a ring of {self.dtype} {self.shape}"
 
@@ -240,20 +266,19 @@ class Ring:
         timestep, of any bucket of the block; without either, of all. None where there is nothing to draw from. What was
         added last decides what comes: a tensor, a numpy array (of uint16 for bf16), or a memoryview (of format H, bits, for
         f16 and bf16). `drawn` tells where the last one that any thread drew came from."""
-        data = bytearray(self._bytes)
-        out = (ctypes.c_char * self._bytes).from_buffer(data)
-        drawn = _Drawn()
+        ring, drawn = self._live(), _Drawn()
+        out, address = self._new(self.shape, self._dtype, self._bytes)
         if timestep is not None:
-            status = _call("sample", self._live(), float(timestep), _block(block), out, self._bytes, ctypes.byref(drawn))
+            status = _call("sample", ring, timestep, _block(block), address, self._bytes, drawn)
         elif block is not None:
-            status = _call("sample_block", self._live(), block, out, self._bytes, ctypes.byref(drawn))
+            status = _call("sample_block", ring, block, address, self._bytes, drawn)
         else:
-            status = _call("sample_any", self._live(), out, self._bytes, ctypes.byref(drawn))
+            status = _call("sample_any", ring, address, self._bytes, drawn)
         if status == _EMPTY:
             return None
         _library.check(status)
         self.drawn = Drawn(drawn.bucket, None if drawn.block == _NO_BLOCK else drawn.block, drawn.factor)
-        return self._form(data, self.shape, _DTYPES.index(self.dtype))
+        return out
 
     def entries(self, block=None):
         """How many entries there are now: of a block, or of all."""
@@ -308,7 +333,7 @@ class Ring:
             self.save(path)
             with open(path, "rb") as file:
                 data = file.read()
-        if self._form is _form_of_tensors:
+        if self._new is _new_tensor:
             return {"ring": _torch().frombuffer(bytearray(data), dtype=_torch().uint8)}
         return {"ring": data}
 
@@ -324,22 +349,27 @@ class Ring:
             return self.load(path, overlap=not strict, merge=merge)
 
 
-def _form_of_buffers(data, shape, dtype):
-    return memoryview(data).cast(_FORMATS[dtype], shape=list(shape))
+# What a sample is drawn into, and where it lies.
+
+def _new_buffer(shape, dtype, size):
+    data = bytearray(size)
+    return (memoryview(data).cast(_FORMATS[dtype], shape=list(shape)),
+            ctypes.addressof((ctypes.c_char * size).from_buffer(data)))
 
 
-def _form_of_arrays(data, shape, dtype):
-    numpy = sys.modules["numpy"]
-    return numpy.frombuffer(data, dtype=("float32", "float16", "uint16")[dtype]).reshape(shape)
+def _new_array(shape, dtype, _):
+    out = sys.modules["numpy"].empty(shape, ("float32", "float16", "uint16")[dtype])
+    return out, out.__array_interface__["data"][0]
 
 
-def _form_of_tensors(data, shape, dtype):
+def _new_tensor(shape, dtype, _):
     torch = _torch()
-    return torch.frombuffer(data, dtype=(torch.float32, torch.float16, torch.bfloat16)[dtype]).reshape(shape)
+    out = torch.empty(shape, dtype=(torch.float32, torch.float16, torch.bfloat16)[dtype])
+    return out, out.data_ptr()
 
 
-def _form_of(item):
+def _maker_of(item):
     """What makes samples of the kind that the item is of."""
     if _is_tensor(item):
-        return _form_of_tensors
-    return _form_of_arrays if _is_array(item) else _form_of_buffers
+        return _new_tensor
+    return _new_array if _is_array(item) else _new_buffer
