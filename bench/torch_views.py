@@ -33,6 +33,10 @@ ROWS = (
     ("ResNet, fixed sizes", "resnet", ""),
     ("ResNet, random sizes", "resnet", "--sizes random"),
     ("LSTM, by time step", "lstm", "--native"),
+    ("EfficientNet of timm", "vision", ""),
+    ("U-Net of diffusers", "diffusion", ""),
+    ("GPT-2 by Transformers' Trainer, fixed lengths", "trainer", "--lengths fixed"),
+    ("GPT-2 by Transformers' Trainer, random lengths", "trainer", ""),
 )
 HOWS = ("tensors", "uncached", "default")
 
@@ -65,8 +69,8 @@ HEAD = ("run", "requests a step", "hits, settled", "hits, all", "phases by step"
 
 
 def versions(python):
-    asked = "import importlib.metadata as m, json, platform; print(json.dumps({'Python': platform.python_version(), " \
-            "'torch': m.version('torch'), 'torchvision': m.version('torchvision')}))"
+    asked = "import importlib.metadata as m, json, platform, torch\nnames = 'torchvision', 'timm', 'diffusers', 'transformers', 'accelerate'\n" \
+            "print(json.dumps({'Python': platform.python_version(), 'torch': torch.__version__, **{name: m.version(name) for name in names}}))"
     found = json.loads(subprocess.run([python, "-c", asked], capture_output=True, text=True, check=True).stdout)
     return ", ".join(f"{name} {version}" for name, version in found.items())
 

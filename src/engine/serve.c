@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/serve.h"
 #include "base/clock.h"
-#include "base/text.h"
+#include "engine/asker.h"
 #include "engine/logbook.h"
 #include "engine/process.h"
 #include "engine/release.h"
@@ -17,50 +17,6 @@ static bool is_passing(void)
 {
     return sc_process_is_capturing() ||
            atomic_load_explicit(&sc_process_self.is_passing, memory_order_relaxed);
-}
-
-static unsigned depth(void)
-{
-    return (unsigned)sc_process_self.options.stacks.number;
-}
-
-/* Callers, and places in a script, are names, not part of the key: a served request need not know
- * them. */
-static bool is_named_late(void)
-{
-    const sc_options *options = &sc_process_self.options;
-
-    return options->key != SC_KEY_SITE && options->stacks.choice != SC_STACKS_OFF &&
-           (depth() > 1 || sc_process_self.is_scripted);
-}
-
-/* The place that asked as people know it: in the script, where there is one. Without locks. */
-static uint32_t late_name(const void *caller)
-{
-    char text[SC_SITE_TEXT_BYTES];
-
-    if (sc_process_self.is_scripted &&
-        atomic_load(&sc_process_self.host)->script(text, sizeof text, depth() > 1 ? depth() : 1))
-        return sc_site_named(text);
-    return depth() > 1 ? sc_site_of_stack(caller, depth()) : sc_site_number(caller);
-}
-
-/* Not per batch: a framework's allocator asks for what it will keep. */
-static bool is_hoarding(uint32_t place)
-{
-    return sc_process_self.passes_hoarders && sc_site_is_hoarder(place);
-}
-
-/* `place` is the caller's number. */
-static uint32_t site_of(const void *caller, uint32_t place)
-{
-    const sc_options *options = &sc_process_self.options;
-
-    if (options->key == SC_KEY_SITE && depth() > 1)
-        return sc_site_of_stack(caller, depth());
-    if (options->key != SC_KEY_SITE && options->stacks.choice == SC_STACKS_OFF)
-        return 0;
-    return place;
 }
 
 /* One request on its way. */
@@ -110,8 +66,8 @@ static int retry_after_trim(asking *request, int result)
     request->is_retried = give_all_back(device, request->asked.bytes, request->returned);
     if (request->is_retried)
         result = ask_driver(request);
-    if (is_named_late())
-        request->asked.site = late_name(request->caller);
+    if (sc_asker_is_named_late())
+        request->asked.site = sc_asker_late_name(request->caller);
     sc_lock(&device->lock);
     sc_journal_oom(&device->journal, request->asked.bytes, request->asked.site, request->is_retried,
                    result);
@@ -202,21 +158,6 @@ static void record_hit(asking *hit, uint64_t began)
     }
 }
 
-static void say_passing(const char *site)
-{
-    static atomic_bool is_said;
-    char bytes[SC_SITE_TEXT_BYTES + 256];
-    sc_text text = sc_text_over(bytes, sizeof bytes);
-
-    if (atomic_exchange(&is_said, true))
-        return;
-    sc_text_string(&text, "PyTorch's allocator keeps a cache of its own: what it asks for (");
-    sc_text_string(&text, site);
-    sc_text_string(&text, ") passes through. shapecache run --torch caches its tensors instead, "
-                          "SHAPECACHE=all its segments");
-    sc_logbook_warn(sc_text_terminate(&text));
-}
-
 /* Past the cache: counted and logged, but no shape, no part of a step and not held by us, so that
  * what its owner gives back is free for every other process. */
 static int pass(asking *request, sc_address *address)
@@ -225,7 +166,7 @@ static int pass(asking *request, sc_address *address)
     sc_tally *tally = sc_cache_tally(device->cache);
 
     if (!sc_process_is_capturing())
-        say_passing(sc_site_text(sc_site_number(request->caller)));
+        sc_asker_say_passing(sc_site_number(request->caller));
     sc_lock(&device->lock);
     tally->requests++;
     tally->bypassed++;
@@ -248,14 +189,14 @@ int sc_serve_alloc(sc_address *address, size_t bytes, const void *caller)
     one.caller = caller;
     uint32_t place = sc_site_number(caller);
 
-    one.asked.site = site_of(caller, place);
+    one.asked.site = sc_asker_site(caller, place);
     one.device = device;
-    if (is_hoarding(place))
+    if (sc_asker_passes(place))
         return pass(&one, address);
     sc_lock(&device->lock);
-    if (is_named_late() && !sc_cache_knows(device->cache, &one.asked)) {
+    if (sc_asker_is_named_late() && !sc_cache_knows(device->cache, &one.asked)) {
         sc_unlock(&device->lock);
-        one.asked.site = late_name(caller);
+        one.asked.site = sc_asker_late_name(caller);
         sc_lock(&device->lock);
     }
     sc_answer answer = sc_cache_request(device->cache, one.asked, &one.buffer);
