@@ -4,13 +4,19 @@
 #include "engine/engine.h"
 #include "real.h"
 
+static void look(void)
+{
+    (void)sc_real_find();
+}
+
 /* A libcuda that the program itself needs is there before main: its functions are looked up now,
  * while no thread can be waiting for one that holds the loader's lock. In any other process this
  * is one walk over a handful of names. */
 __attribute__((constructor)) static void look_early(void)
 {
     sc_engine_load();
-    (void)sc_real_find();
+    sc_engine_find_by(look);
+    look();
 }
 
 /* Not atexit(): its handlers run before the program's static destructors, which still free

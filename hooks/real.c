@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "real.h"
 #include "bootstrap.h"
+#include "copies.h"
 #include "engine/engine.h"
 #include "glibc.h"
 #include "objects.h"
@@ -156,8 +157,11 @@ static const sc_driver driver = {
     .host_unregister = driver_host_unregister,
 };
 
-static const sc_engine_host host = {
-    .driver = &driver, .site_text = sc_object_text, .stack = sc_unwind, .script = sc_script_text};
+static const sc_engine_host host = {.driver = &driver,
+                                    .copies = &sc_copies_of_driver,
+                                    .site_text = sc_object_text,
+                                    .stack = sc_unwind,
+                                    .script = sc_script_text};
 
 /* Half a driver is not served: a cache that can allocate but not free would only do harm. */
 static bool has_what_the_engine_needs(const sc_real *real)

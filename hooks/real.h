@@ -25,6 +25,7 @@
 #undef cuCtxPushCurrent
 #undef cuDevicePrimaryCtxRelease
 #undef cuDevicePrimaryCtxReset
+#undef cuEventDestroy
 #undef cuGetProcAddress
 #undef cuMemAlloc
 #undef cuMemAllocPitch
@@ -35,8 +36,11 @@
 #undef cuMemcpy2D
 #undef cuMemcpy2DUnaligned
 #undef cuMemcpy3D
+#undef cuMemcpyDtoDAsync
 #undef cuMemcpyDtoH
+#undef cuMemcpyDtoHAsync
 #undef cuMemcpyHtoD
+#undef cuMemcpyHtoDAsync
 #undef cuStreamBeginCapture
 #undef cuStreamDestroy
 #undef cuStreamGetCtx

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/engine.h"
+#include "engine/arena_call.h"
 #include "engine/device.h"
+#include "engine/gift.h"
 #include "engine/logbook.h"
 #include "engine/memory.h"
 #include "engine/process.h"
@@ -18,6 +20,22 @@ void sc_engine_attach(const sc_engine_host *host)
     const sc_engine_host *none = NULL;
 
     (void)atomic_compare_exchange_strong(&sc_process_self.host, &none, host);
+}
+
+static _Atomic(void (*)(void)) finder;
+
+void sc_engine_find_by(void (*find)(void))
+{
+    atomic_store(&finder, find);
+}
+
+const sc_engine_host *sc_engine_find(void)
+{
+    void (*find)(void) = atomic_load(&finder);
+
+    if (!atomic_load(&sc_process_self.host) && find)
+        find();
+    return atomic_load(&sc_process_self.host);
 }
 
 /* What every entry begins with. False: pass through. On true this thread is inside until leave(),
@@ -91,6 +109,7 @@ int sc_engine_alloc(sc_address *address, size_t bytes, const void *caller)
     start_if_idle();
     if (!enter(&saved_errno))
         return sc_process_driver()->mem_alloc(address, bytes);
+    sc_gifts_look(false);
     int result = sc_serve_alloc(address, bytes, caller);
 
     leave(saved_errno);
@@ -103,6 +122,7 @@ int sc_engine_free(sc_address address)
 
     if (!address || !enter(&saved_errno))
         return sc_process_driver()->mem_free(address);
+    sc_gifts_look(true);
     int result = sc_serve_free(address);
 
     leave(saved_errno);
@@ -218,6 +238,7 @@ void sc_engine_waited(int result, sc_context context)
     sc_engine_result(result);
     if (result != SC_CUDA_SUCCESS || !enter(&saved_errno))
         return;
+    sc_gifts_look(true);
     device = context ? sc_device_of_context(context) : sc_device_current_known(&context);
     if (device)
         sc_serve_settle(device);
@@ -228,9 +249,12 @@ void sc_engine_context_ends(sc_context context)
 {
     int saved_errno;
 
+    if (!sc_thread_self.is_inside)
+        sc_arenas_context_ends(context);
     if (!enter(&saved_errno))
         return;
     sc_device_context_ends(context);
+    sc_gifts_context_ends(context);
     leave(saved_errno);
 }
 
@@ -322,6 +346,7 @@ int sc_engine_step(int ordinal)
         sc_lock(&device->lock);
         sc_cache_step_end(device->cache);
         sc_unlock(&device->lock);
+        sc_gifts_look(true);
         sc_serve_settle(device);
     }
     leave(saved_errno);
@@ -490,9 +515,12 @@ void sc_engine_finish(void)
         count++;
     }
     sc_logbook_flush();
+    sc_arenas_record();
     sc_logbook_close();
-    if (sc_process_self.options.summary == SC_SUMMARY_LINE)
+    if (sc_process_self.options.summary == SC_SUMMARY_LINE) {
         sc_summary_say(totals, count);
+        sc_arenas_say();
+    }
     sc_thread_self.is_inside = false;
 }
 

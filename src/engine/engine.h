@@ -39,6 +39,7 @@ typedef enum sc_door {
 /* What the engine needs of its surroundings. All pointers stay valid for the process's life. */
 typedef struct sc_engine_host {
     const sc_driver *driver;
+    const sc_copy_driver *copies; /* NULL: arenas cannot be had */
     /* Text "object+0xoffset" of a code address; false: unknown. May allocate; called without locks.
      */
     bool (*site_text)(const void *address, char *out, size_t bytes);
@@ -52,6 +53,12 @@ typedef struct sc_engine_host {
 
 /* When the library is loaded, before the program can close or open anything. */
 void sc_engine_load(void);
+
+/* How to look for a driver that is in the process although nobody has called it through us yet (we
+ * were loaded after it, or nothing was allocated): `find` attaches one where there is one. */
+void sc_engine_find_by(void (*find)(void));
+/* NULL: there is none. */
+const sc_engine_host *sc_engine_find(void);
 
 /* Idempotent and thread-safe; the first caller's table counts. Reads nothing and starts nothing. */
 void sc_engine_attach(const sc_engine_host *host);

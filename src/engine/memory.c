@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/memory.h"
+#include "engine/gift.h"
 #include "engine/process.h"
 #include "engine/release.h"
 #include "engine/thread.h"
@@ -8,6 +9,7 @@ uint64_t sc_memory_trim(sc_device *device)
 {
     if (sc_process_is_capturing())
         return 0;
+    sc_gifts_look(true);
     uint64_t bytes = sc_release(device, SC_TAKE_ALL, false);
 
     sc_release_await(device);

@@ -2,6 +2,7 @@
 #include "engine/serve.h"
 #include "base/clock.h"
 #include "engine/asker.h"
+#include "engine/gift.h"
 #include "engine/logbook.h"
 #include "engine/process.h"
 #include "engine/release.h"
@@ -52,6 +53,8 @@ static bool give_all_back(sc_device *device, uint64_t bytes, unsigned returned)
     sc_unlock(&device->lock);
     if (sc_process_is_capturing())
         return false;
+    if (sc_gifts_await()) /* what is copied away would be free in a moment */
+        has_idle = has_others = true;
     uint64_t released = has_idle ? sc_release(device, SC_TAKE_ALL, true) : 0;
 
     sc_release_await(device);

@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum { BLOCKS = 24, BLOCK_BYTES = 6000, STREAMS = 3, DEPTH = 400, MARKS = 6, BROKEN = 719 };
-enum { PROGRAMS = 30, OPERATIONS = 300 };
+enum { PROGRAMS = 200, OPERATIONS = 400 };
 
 typedef struct block {
     unsigned char bytes[BLOCK_BYTES];
@@ -70,8 +70,11 @@ static void check_pattern(void *argument)
 {
     work *one = argument;
 
-    for (uint64_t i = 0; i < one->bytes; i++)
-        ck_assert_uint_eq(one->at->bytes[i], byte_of(one->pattern, i));
+    uint64_t good = 0;
+
+    while (good < one->bytes && one->at->bytes[good] == byte_of(one->pattern, good))
+        good++;
+    ck_assert_uint_eq(good, one->bytes); /* once: a check of each byte is a system call */
     free(one);
 }
 
@@ -149,7 +152,10 @@ static void compare(void)
     ck_assert_uint_eq(info.used_peak, world.used_peak);
     ck_assert_uint_eq(info.demand_peak, world.demand_peak);
     ck_assert_uint_eq(info.pageable, sum(pageable_of));
-#define SAME(field) ck_assert_uint_eq(info.field, world.counts.field)
+#define SAME(field)                                                                                \
+    if (info.field != world.counts.field)                                                          \
+    ck_abort_msg(#field " is %llu, not %llu", (unsigned long long)info.field,                      \
+                 (unsigned long long)world.counts.field)
     SAME(offloads);
     SAME(onloads);
     SAME(bytes_out);
