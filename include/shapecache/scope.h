@@ -27,9 +27,9 @@ SHAPECACHE_API shapecache_status shapecache_memory(int device, shapecache_memory
 
 /* Everything idle of `device` (-1: the current context's) goes back to the driver before this
  * returns, also what other threads are just giving back. It changes no phase: what is asked for
- * next comes from the driver, and is kept again when freed. Errors: SHAPECACHE_EDEVICE and
- * SHAPECACHE_EOFF as above, SHAPECACHE_ECAPTURE (a stream capture is open somewhere in the process:
- * nothing may be freed). Thread-safe. */
+ * next comes from the driver, and is kept again when freed. The log has a mark of it. Errors:
+ * SHAPECACHE_EDEVICE and SHAPECACHE_EOFF as above, SHAPECACHE_ECAPTURE (a stream capture is open
+ * somewhere in the process: nothing may be freed). Thread-safe. */
 SHAPECACHE_API shapecache_status shapecache_trim(int device);
 
 enum {

@@ -425,7 +425,7 @@ int sc_engine_trim(int ordinal)
     if (status == SHAPECACHE_OK && sc_process_is_capturing())
         status = SHAPECACHE_ECAPTURE;
     if (status == SHAPECACHE_OK)
-        (void)sc_memory_trim(device);
+        sc_memory_trim_and_tell(device);
     leave(saved_errno);
     return status;
 }

@@ -413,6 +413,18 @@ void sc_journal_mark(sc_journal *journal, const char *name)
     sc_outbox_end(&journal->outbox, &record, false);
 }
 
+void sc_journal_trim(sc_journal *journal, uint64_t bytes)
+{
+    if (!sc_logbook_is_open())
+        return;
+    sc_record record = begin(journal, SC_EV_MARK, false);
+
+    sc_record_string(&record, SC_F_NAME, "trim");
+    sc_record_u64(&record, SC_F_AUTOMATIC, 1);
+    sc_record_u64(&record, SC_F_TRIMMED, bytes);
+    sc_outbox_end(&journal->outbox, &record, false);
+}
+
 void sc_journal_scope(sc_journal *journal, const char *name, const shapecache_scope_info *info)
 {
     if (!sc_logbook_is_open())

@@ -72,6 +72,8 @@ void sc_journal_oom(sc_journal *journal, uint64_t bytes, uint32_t site, bool is_
 
 /* The program marks this moment. */
 void sc_journal_mark(sc_journal *journal, const char *name);
+/* The program had everything idle given back: so many exact bytes. */
+void sc_journal_trim(sc_journal *journal, uint64_t bytes);
 /* A memory scope of the program ended. */
 void sc_journal_scope(sc_journal *journal, const char *name,
                       const struct shapecache_scope_info *info);

@@ -16,6 +16,15 @@ uint64_t sc_memory_trim(sc_device *device)
     return bytes;
 }
 
+void sc_memory_trim_and_tell(sc_device *device)
+{
+    uint64_t bytes = sc_memory_trim(device);
+
+    sc_lock(&device->lock);
+    sc_journal_trim(&device->journal, bytes);
+    sc_unlock(&device->lock);
+}
+
 /* The driver answers for the current context's device. */
 static bool ask_driver(const sc_device *device, size_t *free_bytes, size_t *total)
 {

@@ -13,6 +13,8 @@
  * While a capture is open, nothing does. No wait for the device: what is idle was waited for when
  * it was parked. */
 uint64_t sc_memory_trim(sc_device *device);
+/* The same, and the log has a mark. */
+void sc_memory_trim_and_tell(sc_device *device);
 
 /* One driver call, in a context of the device, or none while a capture is open. */
 void sc_memory_read(sc_device *device, shapecache_memory_info *info);

@@ -85,7 +85,8 @@ class Scope(unittest.TestCase):
         self.assertEqual(max(peaks), end["held_peak"])
 
     def test_a_mark_says_where_steps_begin(self):
-        (mark,) = [record for record in self.records if record["ev"] == "mark"]
+        mark, trim = [record for record in self.records if record["ev"] == "mark"]
+        self.assertEqual((trim["name"], trim["automatic"]), ("trim", 1))
         self.assertEqual((mark["name"], mark["automatic"], mark["step"]), ("steps begin", 1, 1))
         self.assertEqual(mark["live"], 20 << 20)
 

@@ -80,6 +80,11 @@ START_TEST(a_trim_changes_no_phase)
     sc_engine_finish();
     lines log = room_log();
 
+    const char *mark = lines_of(&log, "mark", 1); /* the first says where steps begin */
+
+    lines_expect(mark, "name", "\"trim\"");
+    lines_expect(mark, "automatic", "1");
+    ck_assert_uint_eq(lines_u64(mark, "trimmed"), 10 * MIB);
     ck_assert_uint_eq(lines_sum(&log, "end", "evicted"), 0);
     ck_assert_uint_eq(lines_sum(&log, "end", "malloc_frees"), 0);
     ck_assert_uint_eq(lines_sum(&log, "end", "driver_frees"), fake_count(FAKE_MEM_FREE));
