@@ -103,7 +103,7 @@ for name in ("shapecache_step", "shapecache_not_yet"):
         program = f"""
 import shapecache
 from shapecache import _library
-for status in range({len(rows)}):
+for status in {[int(value) for value, _ in rows]}:
     try:
         _library.check(status)
         print("done")

@@ -182,11 +182,16 @@ END_TEST
 
 START_TEST(every_status_has_a_sentence_of_its_own)
 {
-    for (int i = 0; i < SHAPECACHE_STATUS_MAX; i++)
-        for (int j = 0; j <= i; j++)
-            ck_assert_int_eq(!strcmp(shapecache_status_text((shapecache_status)i),
-                                     shapecache_status_text((shapecache_status)j)),
-                             i == j);
+    static const shapecache_status all[] = {
+#define STATUS(symbol, value, text) SHAPECACHE_##symbol,
+#include "shapecache/status.def"
+#undef STATUS
+    };
+
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        for (size_t j = 0; j <= i; j++)
+            ck_assert_int_eq(
+                !strcmp(shapecache_status_text(all[i]), shapecache_status_text(all[j])), i == j);
 }
 END_TEST
 
