@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Unmodified PyTorch on the simulated GPU, without and with the cache.
+"""Unmodified PyTorch on the simulated GPU, without and with the cache; and frameworks that make the driver's calls.
 
 Each program of programs/ runs to its end under each of PyTorch's allocators, twice: with the simulator's libraries
 preloaded, and by `shapecache run --sim`. The simulator's report of each run is what is judged. Programs run at the same
@@ -43,11 +43,20 @@ PROGRAMS = (
 )
 TIMED = {"streams"}
 
+# Not PyTorch: no libcudart, and no allocator but the driver, so the cache serves them.
+DRIVER_PROGRAMS = (
+    ("tinygrad", "tinygrad_net.py", ""),
+    ("numba", "numba_kernels.py", ""),
+    ("cuda_core", "core_resources.py", ""),
+    ("pycuda", "pycuda_arrays.py", ""),
+)
+
 ALLOCATORS = {
     "default": {},
     "expandable": {"PYTORCH_ALLOC_CONF": "expandable_segments:True"},
     "async": {"PYTORCH_ALLOC_CONF": "backend:cudaMallocAsync"},
     "uncached": {"PYTORCH_NO_CUDA_MEMORY_CACHING": "1"},
+    "driver": {"DEV": "CUDA", "LRU": "0", "NO_MEMORY_PLANNER": "1"},  # tinygrad without a cache of its own
 }
 
 # Pairs that PyTorch itself refuses, each with why.
@@ -57,6 +66,7 @@ REFUSED = {
 
 # What may answer "not supported", and why it does not matter.
 HARMLESS = {
+    "cuGetExportTable": "NVIDIA's nvrtc and nvJitLink ask for a table of the driver's, and go on without",
     "cuLogsRegisterCallback": "PyTorch asks for the driver's own log; there is none",
     "nvmlDeviceGetGpuFabricInfoV": "a device of compute capability 8.0 has no fabric",
     "nvmlDeviceGetNvLinkRemoteDeviceType": "there is no NVLink",
@@ -70,12 +80,22 @@ ALLOCATIONS = ("cudaMalloc", "cudaFree", "cudaMallocAsync", "cudaFreeAsync")
 
 def environment(allocator, folder):
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("SIMCUDA_", "SHAPECACHE", "PYTORCH_", "LD_"))}
+    kept["CUDA_HOME"] = os.environ.get("CUDA_HOME", "/usr/local/cuda")
+    kept["PATH"] = f"{kept['CUDA_HOME']}/bin:{kept['PATH']}"  # PyCUDA calls nvcc
     return {**kept, **ALLOCATORS[allocator], "SIMCUDA_REPORT": str(folder / "report.json"), "OMP_NUM_THREADS": "1",
             "SHAPECACHE_LOG": str(folder / "log.jsonl"), "SHAPECACHE_SUMMARY": "off", "PYTHONDONTWRITEBYTECODE": "1"}
 
 
+def requests_in(log):
+    """How many requests for memory the cache counted."""
+    if not log.exists():
+        return 0
+    records = [json.loads(line) for line in log.read_text().splitlines()]
+    return sum(record["requests"] for record in records if record["ev"] == "end")
+
+
 def run(program, arguments, allocator, cached):
-    """Runs one program to its end: its exit status, what it said, and the simulator's report of it."""
+    """Runs one program to its end: how it ended, the simulator's report of it, and the requests in the cache's log."""
     build = pathlib.Path(ARGS.build).resolve()
     command = [str(ARGS.python), str(HERE / "programs" / program), *arguments.split()]
     with tempfile.TemporaryDirectory() as name:
@@ -88,7 +108,8 @@ def run(program, arguments, allocator, cached):
             variables["LD_LIBRARY_PATH"] = str(build / "sim")
         answer = subprocess.run(command, env=variables, cwd=folder, capture_output=True, text=True, timeout=ARGS.timeout)
         report = folder / "report.json"
-        return answer, json.loads(report.read_text()) if report.exists() else None
+        report = json.loads(report.read_text()) if report.exists() else None
+        return answer, report, requests_in(folder / "log.jsonl")
 
 
 class Suite(unittest.TestCase):
@@ -108,17 +129,21 @@ class Suite(unittest.TestCase):
         return None
 
     def check(self):
-        reports = {}
+        reports, requests = {}, None
         for cached, future in self.runs.items():
             with self.subTest(cached=cached):
-                answer, report = future.result()
+                answer, report, requests = future.result()
                 self.assertEqual(answer.returncode, 0, answer.stderr[-3000:])
                 self.assertRegex(answer.stdout, rf"(?m)^{self.program[:-3]}: .*done$")
                 self.assertIsNotNone(report, "the program never called the simulated driver")
                 self.assertEqual(report["violations"], {}, answer.stderr[-3000:])
                 self.assertLessEqual(set(report["unsupported"]), set(HARMLESS))
                 reports[cached] = report
-        if len(reports) == 2 and self.name not in TIMED:
+        if len(reports) < 2:
+            return
+        if self.allocator == "driver":
+            self.assertEqual(requests, reports[False]["calls"].get("cuMemAlloc_v2", 0), "an allocation the cache did not see")
+        elif self.name not in TIMED:
             counts = [{call: report["calls"].get(call, 0) for call in ALLOCATIONS} for report in reports.values()]
             self.assertEqual(counts[0], counts[1], "allocations with the cache differ from those without")
 
@@ -126,7 +151,7 @@ class Suite(unittest.TestCase):
 def tests_of(names, pool):
     suite = unittest.TestSuite()
     for allocator in ALLOCATORS:
-        for name, program, arguments in PROGRAMS:
+        for name, program, arguments in DRIVER_PROGRAMS if allocator == "driver" else PROGRAMS:
             if names and not {name, allocator, f"{name}/{allocator}"} & set(names):
                 continue
             if (name, allocator) not in REFUSED:
