@@ -25,6 +25,11 @@ void sc_engine_load(void)
 {
 }
 
+void sc_engine_find_by(void (*find)(void))
+{
+    (void)find;
+}
+
 void sc_engine_attach(const sc_engine_host *host)
 {
     surroundings = host;
