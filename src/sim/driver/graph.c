@@ -108,6 +108,7 @@ void sim_graph_free_locked(struct sim_graph *graph)
         free_node(graph->nodes.items[i]);
     }
     sim_nodes_clear(&graph->nodes);
+    sim_keeps_clear_locked(&graph->keeps);
     sim_handle_remove_locked(&graph->object);
     free(graph);
 }
@@ -196,7 +197,7 @@ struct sim_program *sim_program_new_locked(const struct sim_graph *graph)
         program->steps[program->count++] = step;
         program->touch_count += step->op->touch_count;
     }
-    if (gather_touches(program))
+    if (gather_touches(program) && sim_keeps_copy_locked(&program->keeps, &graph->keeps))
         return program;
     sim_program_drop_locked(program);
     return NULL;
@@ -208,6 +209,7 @@ void sim_program_drop_locked(struct sim_program *program)
         return;
     for (size_t i = 0; i < program->count; i++)
         drop_step(program->steps[i]);
+    sim_keeps_clear_locked(&program->keeps);
     free(program->touches);
     free(program);
 }
@@ -252,7 +254,7 @@ static struct sim_program *copy_but(const struct sim_program *from, size_t index
         program->steps[i]->references++;
         program->touch_count += program->steps[i]->op->touch_count;
     }
-    if (gather_touches(program))
+    if (gather_touches(program) && sim_keeps_copy_locked(&program->keeps, &from->keeps))
         return program;
     sim_program_drop_locked(program);
     return NULL;

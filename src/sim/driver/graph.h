@@ -18,6 +18,7 @@
 
 #include "api.h"
 #include "handle.h"
+#include "user_object.h"
 
 struct sim_mark;
 struct sim_op;
@@ -50,12 +51,14 @@ struct sim_node {
 struct sim_graph {
     struct sim_object object;
     struct sim_nodes nodes; /* in the order of their creation */
-    bool capturing;         /* a capture sequence is adding to it */
+    struct sim_keeps keeps;
+    bool capturing; /* a capture sequence is adding to it */
 };
 
 /* The operations of a graph as it was when it was instantiated. */
 struct sim_program {
     unsigned references;
+    struct sim_keeps keeps;
     struct sim_touch *touches; /* of the steps, one after the other */
     size_t touch_count;
     size_t count;

@@ -25,6 +25,7 @@ enum sim_kind {
     SIM_EXEC,     /* a graph that can be launched */
     SIM_PHYSICAL, /* memory to be mapped */
     SIM_POOL,
+    SIM_USER_OBJECT,
 };
 
 struct sim_object {

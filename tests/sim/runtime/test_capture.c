@@ -2,6 +2,7 @@
  * test_capture.c - captures by the runtime's calls: what is captured runs when its graph does. */
 #include "run.h"
 
+#include <semaphore.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -182,6 +183,33 @@ START_TEST(a_graph_is_written_down_with_its_nodes_and_edges)
 }
 END_TEST
 
+static void post(void *data)
+{
+    sem_post(data);
+}
+
+START_TEST(an_object_is_kept_by_the_graph_it_was_given_to)
+{
+    static sem_t ended;
+    cudaUserObject_t object = NULL;
+    cudaGraph_t graph = NULL;
+
+    ck_assert_int_eq(sem_init(&ended, 0, 0), 0);
+    ok(cudaGraphCreate(&graph, 0));
+    ok(cudaUserObjectCreate(&object, &ended, post, 1, cudaUserObjectNoDestructorSync));
+    ok(cudaUserObjectRetain(object, 1));
+    ok(cudaGraphRetainUserObject(graph, object, 1, 0));
+    ok(cudaGraphReleaseUserObject(graph, object, 1));
+    ok(cudaGraphRetainUserObject(graph, object, 1, cudaGraphUserObjectMove));
+    ok(cudaUserObjectRelease(object, 1));
+    ck_assert_int_ne(sem_trywait(&ended), 0);
+    ok(cudaGraphDestroy(graph));
+    while (sem_wait(&ended) != 0)
+        continue;
+    fails(cudaErrorInvalidValue, cudaUserObjectRelease(object, 1));
+}
+END_TEST
+
 START_TEST(a_capture_can_add_to_a_graph_and_change_what_comes_next)
 {
     cudaGraphInstantiateParams params = {.flags = cudaGraphInstantiateFlagAutoFreeOnLaunch};
@@ -245,6 +273,7 @@ int main(void)
         a_threads_mode_is_exchanged,
         a_graph_tells_what_it_is_made_of,
         a_graph_is_written_down_with_its_nodes_and_edges,
+        an_object_is_kept_by_the_graph_it_was_given_to,
         a_capture_can_add_to_a_graph_and_change_what_comes_next,
         a_callback_cannot_be_captured,
         the_legacy_stream_cannot_be_captured,
