@@ -383,7 +383,7 @@ static void fail(shapecache_ring *ring, const char *what, const char *path, cons
     else
         sc_text_string(&line, shapecache_status_text(status));
     sc_lock(&ring->lock);
-    strcpy(ring->error, sc_text_terminate(&line));
+    memcpy(ring->error, sc_text_terminate(&line), line.used + 1);
     sc_unlock(&ring->lock);
     sc_logbook_say(bytes);
     record(ring, "failed", bytes);

@@ -8,7 +8,7 @@
  * more than the rest of the library needs. */
 typedef float floats __attribute__((vector_size(16)));
 typedef double doubles __attribute__((vector_size(32)));
-enum { LANES = 4 };
+enum { LANES = 4, PAIR = 8 };
 
 static float float_of(uint32_t bits)
 {
@@ -150,7 +150,7 @@ double sc_element_distance(uint32_t dtype, const void *a, const void *b, size_t 
     size_t i = 0;
 
     if (dtype == SHAPECACHE_F32)
-        for (; i + 2 * LANES <= count; i += 2 * LANES) {
+        for (; i + PAIR <= count; i += PAIR) {
             add_squares(&sums[0], floats_a + i, floats_b + i);
             add_squares(&sums[1], floats_a + i + LANES, floats_b + i + LANES);
         }

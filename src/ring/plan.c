@@ -84,16 +84,17 @@ static const char *wrong_in_values(const shapecache_ring_config *config)
 /* Elements and bytes of an entry; false: none, or too many. */
 static bool measure(sc_ring_plan *plan)
 {
-    uint64_t bytes = sc_ring_dtype_bytes(plan->dtype);
+    uint64_t elements = 1, bytes;
 
     for (size_t i = 0; i < plan->dim_count; i++) {
-        if (!plan->dims[i] || plan->dims[i] > ENTRY_BYTES_MOST / bytes)
+        if (!plan->dims[i] || plan->dims[i] > ENTRY_BYTES_MOST / elements)
             return false;
-        bytes *= plan->dims[i];
+        elements *= plan->dims[i];
     }
+    bytes = elements * sc_ring_dtype_bytes(plan->dtype);
+    plan->elements = (size_t)elements;
     plan->entry_bytes = (size_t)bytes;
-    plan->elements = plan->entry_bytes / sc_ring_dtype_bytes(plan->dtype);
-    return true;
+    return bytes > 0 && bytes <= ENTRY_BYTES_MOST;
 }
 
 static const char *follow(sc_ring_plan *plan, uint64_t bytes_most)
