@@ -14,12 +14,7 @@
 
 static void close_event(struct sim_object *object)
 {
-    struct sim_event *event = (struct sim_event *)object;
-
-    if (event->mark)
-        sim_mark_drop_locked(event->mark);
-    sim_part_drop_locked(&event->part);
-    free(event);
+    sim_event_close_locked((struct sim_event *)object);
 }
 
 CUresult cuEventCreate(CUevent *phEvent, unsigned int Flags)
@@ -97,15 +92,18 @@ static CUresult mark_locked(struct sim_stream *stream, struct sim_event *event)
         sim_mark_drop_locked(mark);
         return status;
     }
-    if (event->mark)
-        sim_mark_drop_locked(event->mark);
-    event->mark = mark;
-    sim_part_drop_locked(&event->part);
+    sim_event_give_locked(event, mark);
     return CUDA_SUCCESS;
 }
 
-/* An external record is a node of its own, which we do not model; outside a capture it is no
- * record at all. */
+static CUresult add_node_locked(struct sim_stream *stream, struct sim_event *event)
+{
+    struct sim_op *op = sim_event_node_locked(event, true);
+
+    return op ? sim_stream_enqueue_locked(stream, op) : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+/* An external record is a node of its own; outside a capture it is no record at all. */
 static CUresult record_locked(struct sim_context *context, CUevent hEvent, CUstream hStream,
                               bool external, bool per_thread)
 {
@@ -121,7 +119,7 @@ static CUresult record_locked(struct sim_context *context, CUevent hEvent, CUstr
     if (event->object.context != stream->object.context)
         return CUDA_ERROR_INVALID_HANDLE;
     if (external)
-        return stream->part.capture ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_INVALID_VALUE;
+        return stream->part.capture ? add_node_locked(stream, event) : CUDA_ERROR_INVALID_VALUE;
     return stream->part.capture ? sim_capture_record_locked(stream, event)
                                 : mark_locked(stream, event);
 }

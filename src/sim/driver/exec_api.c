@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "context.h"
+#include "event.h"
 #include "graph.h"
 #include "lock.h"
 #include "stream.h"
@@ -175,6 +176,14 @@ static bool order(struct sim_exec *exec, struct sim_op *op)
     return true;
 }
 
+/* The events that a launch records are not done from now on. */
+static void expect(const struct sim_program *program)
+{
+    for (size_t i = 0; i < program->count; i++)
+        if (program->steps[i]->op->node == CU_GRAPH_NODE_TYPE_EVENT_RECORD)
+            sim_event_expect_locked(program->steps[i]->op);
+}
+
 static CUresult launch_locked(struct sim_context *context, CUgraphExec handle, CUstream hStream,
                               bool per_thread)
 {
@@ -202,7 +211,10 @@ static CUresult launch_locked(struct sim_context *context, CUgraphExec handle, C
         sim_op_drop_locked(&graph->op);
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
-    return sim_stream_enqueue_locked(stream, &graph->op);
+    status = sim_stream_enqueue_locked(stream, &graph->op);
+    if (status == CUDA_SUCCESS && !stream->part.capture)
+        expect(exec->program);
+    return status;
 }
 
 static CUresult launch(enum sim_call call, CUgraphExec handle, CUstream hStream, bool per_thread)

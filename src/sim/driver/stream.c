@@ -179,7 +179,8 @@ void sim_streams_condemn_locked(uintptr_t address, size_t bytes)
             for (struct sim_op *op = stream->head; op; op = op->next) {
                 if (atomic_load(&op->condemned) || !uses(op, address, bytes))
                     continue;
-                atomic_store(&op->condemned, true);
+                if (op->node != CU_GRAPH_NODE_TYPE_GRAPH) /* its steps are judged one by one */
+                    atomic_store(&op->condemned, true);
                 sim_report_locked(
                     "use-after-free", "%s unmaps %zu bytes at 0x%zx that %s is not done with",
                     sim_calls_current(), bytes, (size_t)address, op->what ? op->what : "a graph");

@@ -129,8 +129,8 @@ CUresult cuStreamSynchronize_ptsz(CUstream hStream)
     return synchronise(CALL_cuStreamSynchronize_ptsz, hStream, true);
 }
 
-/* An event that was never recorded is one that has happened. External waits, like external records,
- * are for captures only and not modelled. */
+/* An event that was never recorded is one that has happened. An external wait is a node of the
+ * graph; outside a capture there is none. */
 static CUresult wait_event_locked(struct sim_context *context, CUstream hStream, CUevent hEvent,
                                   bool external, bool per_thread)
 {
@@ -143,8 +143,12 @@ static CUresult wait_event_locked(struct sim_context *context, CUstream hStream,
         return status;
     if (!event)
         return CUDA_ERROR_INVALID_HANDLE;
-    if (external)
-        return stream->part.capture ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_INVALID_VALUE;
+    if (external && !stream->part.capture)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (external) {
+        op = sim_event_node_locked(event, false);
+        return op ? sim_stream_enqueue_locked(stream, op) : CUDA_ERROR_OUT_OF_MEMORY;
+    }
     if (stream->part.capture || event->part.capture)
         return sim_capture_wait_locked(stream, event);
     if (!event->mark || event->mark->done)
