@@ -25,8 +25,8 @@ typedef struct sc_command {
     const char *help;    /* the whole text of --help */
 } sc_command;
 
-extern const sc_command sc_command_run, sc_command_report, sc_command_shapes, sc_command_export,
-    sc_command_env;
+#define COMMAND(name) extern const sc_command sc_command_##name;
+#include "cli/commands.def"
 
 /* One line on stderr, after "shapecache: ". */
 void sc_say(const char *format, ...) __attribute__((format(printf, 1, 2)));

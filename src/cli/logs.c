@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/logs.h"
-#include "cli/command.h"
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,6 +60,16 @@ bool sc_logs_add(sc_logs *all, const char *path, const char *command)
     }
     qsort(all->at + first, all->count - first, sizeof(char *), by_number);
     return true;
+}
+
+int sc_logs_only(sc_logs *all, const char *path, const sc_command *command)
+{
+    if (!sc_logs_add(all, path, command->name))
+        return SC_EXIT_UNREADABLE;
+    if (all->count == 1)
+        return 0;
+    return sc_usage(command, "%s: %s has %u logs: name one, %s to %s", command->name, path,
+                    all->count, all->at[0], all->at[all->count - 1]);
 }
 
 void sc_logs_release(sc_logs *all)

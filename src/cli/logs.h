@@ -6,6 +6,7 @@
 #ifndef SC_CLI_LOGS_H
 #define SC_CLI_LOGS_H
 
+#include "cli/command.h"
 #include <stdbool.h>
 
 typedef struct sc_logs {
@@ -15,6 +16,8 @@ typedef struct sc_logs {
 
 /* False, and `command` has said so: a folder without a log. A file need not be there. */
 bool sc_logs_add(sc_logs *all, const char *path, const char *command);
+/* The one log that `path` stands for. 0, or the exit status: `command` has said what is wrong. */
+int sc_logs_only(sc_logs *all, const char *path, const sc_command *command);
 void sc_logs_release(sc_logs *all);
 
 #endif

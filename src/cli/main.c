@@ -9,7 +9,9 @@
 #include <string.h>
 
 static const sc_command *const commands[] = {
-    &sc_command_run, &sc_command_report, &sc_command_shapes, &sc_command_export, &sc_command_env};
+#define COMMAND(name) &sc_command_##name,
+#include "cli/commands.def"
+};
 
 enum { COMMANDS = sizeof(commands) / sizeof(const sc_command *) };
 
@@ -119,8 +121,8 @@ static int help(const char *name)
          "A buffer cache for unmodified CUDA training programs: cudaMalloc and cudaFree\n"
          "are served from it while the set of shapes is fixed, and only then.\n");
     for (int i = 0; i < COMMANDS; i++)
-        printf("  %-8s %s\n", commands[i]->name, commands[i]->summary);
-    puts("  help     the whole text about one command\n"
+        printf("  %-10s %s\n", commands[i]->name, commands[i]->summary);
+    puts("  help       the whole text about one command\n"
          "\n"
          "  --help, --version\n"
          "\n"

@@ -382,17 +382,6 @@ static int parse(shapes_request *request, int count, char **arguments)
     return request->log ? 0 : sc_usage(&sc_command_shapes, "shapes: which log?");
 }
 
-/* 0, or the exit status. */
-static int find_log(sc_logs *logs, const char *path)
-{
-    if (!sc_logs_add(logs, path, "shapes"))
-        return SC_EXIT_UNREADABLE;
-    if (logs->count == 1)
-        return 0;
-    return sc_usage(&sc_command_shapes, "shapes: %s has %u logs: name one, %s to %s", path,
-                    logs->count, logs->at[0], logs->at[logs->count - 1]);
-}
-
 static int read_and_show(const shapes_request *request, const char *log)
 {
     char error[1024];
@@ -421,7 +410,7 @@ static int shapes(int count, char **arguments)
     sc_logs logs = {NULL, 0};
 
     if (!status)
-        status = find_log(&logs, request.log);
+        status = sc_logs_only(&logs, request.log, &sc_command_shapes);
     if (!status)
         status = read_and_show(&request, logs.at[0]);
     sc_logs_release(&logs);
