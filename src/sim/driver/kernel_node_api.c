@@ -105,7 +105,7 @@ static CUresult set_in(CUgraphExec executable, CUgraphNode handle, struct sim_op
                                            size_t numDependencies, const params_type *nodeParams)  \
     {                                                                                              \
         CUresult status = sim_enter_ready(CALL_cuGraphAddKernelNode##version);                     \
-        struct sim_op *op;                                                                         \
+        struct sim_op *op = NULL;                                                                  \
                                                                                                    \
         if (status == CUDA_SUCCESS)                                                                \
             status = op_from(nodeParams, &op);                                                     \
@@ -117,7 +117,7 @@ static CUresult set_in(CUgraphExec executable, CUgraphNode handle, struct sim_op
     CUresult cuGraphKernelNodeSetParams##version(CUgraphNode hNode, const params_type *nodeParams) \
     {                                                                                              \
         CUresult status = sim_enter_ready(CALL_cuGraphKernelNodeSetParams##version);               \
-        struct sim_op *op;                                                                         \
+        struct sim_op *op = NULL;                                                                  \
                                                                                                    \
         if (status == CUDA_SUCCESS)                                                                \
             status = op_from(nodeParams, &op);                                                     \
@@ -128,7 +128,7 @@ static CUresult set_in(CUgraphExec executable, CUgraphNode handle, struct sim_op
                                                      const params_type *nodeParams)                \
     {                                                                                              \
         CUresult status = sim_enter_ready(CALL_cuGraphExecKernelNodeSetParams##version);           \
-        struct sim_op *op;                                                                         \
+        struct sim_op *op = NULL;                                                                  \
                                                                                                    \
         if (status == CUDA_SUCCESS)                                                                \
             status = op_from(nodeParams, &op);                                                     \

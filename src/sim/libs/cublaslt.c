@@ -29,7 +29,7 @@ size_t cublasLtGetVersion(void)
 size_t cublasLtGetCudartVersion(void)
 {
     simlib_ok(SIMLIB_cublasLtGetCudartVersion);
-    return SIMLIB_MAJOR * 1000;
+    return (size_t)SIMLIB_MAJOR * 1000;
 }
 
 /* One that needs no workspace, and so fits any preference. */
