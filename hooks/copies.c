@@ -63,6 +63,11 @@ static int event_query(sc_gpu_event event)
     return (int)sc_real_find()->cuEventQuery(event_of(event));
 }
 
+static int event_finish(sc_gpu_event event)
+{
+    return (int)sc_real_find()->cuEventSynchronize(event_of(event));
+}
+
 static int copy_out(void *host, sc_address device, size_t bytes, sc_stream stream)
 {
     return (int)sc_real_find()->cuMemcpyDtoHAsync_v2(host, device, bytes, stream_of(stream));
@@ -92,6 +97,7 @@ const sc_copy_driver sc_copies_of_driver = {
     .event_destroy = event_destroy,
     .event_record = event_record,
     .event_query = event_query,
+    .event_finish = event_finish,
     .copy_out = copy_out,
     .copy_in = copy_in,
     .copy_within = copy_within,

@@ -67,8 +67,12 @@ typedef struct shapecache_arena_config {
     uint32_t keep_last;         /* so many of the last tensors of a pass stay on the device, once a
                                    pass has shown how many there are; 0 */
     uint64_t prefetch_most;     /* bytes prefetched and not onloaded yet; 1 GiB */
-    uint64_t chunk;             /* bytes page-locked at once in the background; 64 MiB */
-    uint32_t flags;             /* SHAPECACHE_ARENA_...; 0 */
+    uint64_t given_most; /* bytes given away and not copied yet, of all arenas: before one more,
+                            offload_free() waits on the host until there are no more than that. A
+                            program that enqueues faster than is copied needs the more device memory
+                            the higher this is; UINT64_MAX, never wait */
+    uint64_t chunk;      /* bytes page-locked at once in the background; 64 MiB */
+    uint32_t flags;      /* SHAPECACHE_ARENA_...; 0 */
 } shapecache_arena_config;
 
 /* Thread-safe. */
@@ -120,9 +124,9 @@ SHAPECACHE_API shapecache_status shapecache_arena_offload(shapecache_arena *aren
 /* The same, and the allocation that starts at `data` (of cudaMalloc or cuMemAlloc) is the arena's:
  * never to be touched or freed again by the program, unless ticket->place is
  * SHAPECACHE_ARENA_DEVICE. When the copy is done the memory is parked in the cache, or given to the
- * driver where the cache is not serving; nobody waits for that. Whatever else uses the memory must
- * be ordered before `stream`, as for cudaFreeAsync. Error besides: SHAPECACHE_EPOINTER (no
- * allocation starts there). */
+ * driver where the cache is not serving; nobody waits for that (but see given_most). Whatever else
+ * uses the memory must be ordered before `stream`, as for cudaFreeAsync. Error besides:
+ * SHAPECACHE_EPOINTER (no allocation starts there). */
 SHAPECACHE_API shapecache_status shapecache_arena_offload_free(shapecache_arena *arena, void *data,
                                                                size_t bytes, uint64_t tag,
                                                                void *stream,
@@ -206,6 +210,8 @@ typedef struct shapecache_arena_info {
     uint64_t prefetch_refused; /* and those that were not, for prefetch_most */
     uint64_t rewound;          /* tickets dropped */
     uint64_t given;            /* allocations taken over by offload_free() */
+    uint64_t waits;            /* calls that waited on the host, for given_most */
+    uint64_t wait_ns;          /* and how long, in all */
     uint64_t given_pending; /* of those of all arenas, whose copy is not done, or not seen to be */
     uint64_t wrong_order;   /* calls answered with EORDER, */
     uint64_t full;          /* EFULL, */

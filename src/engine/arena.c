@@ -23,6 +23,7 @@ EXPORT void shapecache_arena_defaults(shapecache_arena_config *config)
         .size = sizeof *config,
         .name = "arena",
         .prefetch_most = UINT64_C(1) << 30,
+        .given_most = UINT64_MAX,
         .chunk = UINT64_C(64) << 20,
     };
 }
@@ -255,10 +256,11 @@ static shapecache_status offload_free(shapecache_arena *arena, sc_address data, 
                                       uint64_t tag, sc_stream stream, shapecache_ticket *ticket)
 {
     sc_gift *gift;
-    int prepared = sc_gift_prepare(&gift, sc_engine_find()->copies, data, arena->context);
+    int prepared = sc_gift_prepare(&gift, sc_engine_find()->copies, data, bytes, arena->context);
 
     if (prepared)
         return refuse_gift(arena, prepared);
+    arena->waits += sc_gifts_wait(arena->core.config.given_most, &arena->wait_ns);
     shapecache_status status =
         sc_arena_offload(&arena->core, data, bytes, tag, stream, sc_gift_event(gift), ticket);
 

@@ -144,6 +144,8 @@ void sc_arena_read(const shapecache_arena *arena, shapecache_arena_info *info)
 {
     sc_arena_inform(&arena->core, info);
     info->given = arena->given;
+    info->waits = arena->waits;
+    info->wait_ns = arena->wait_ns;
     info->given_pending = sc_gifts_pending();
     info->busy = atomic_load(&arena->refused);
 }

@@ -26,7 +26,7 @@ struct shapecache_arena {
     atomic_bool is_busy;
     atomic_bool is_orphan; /* its context has ended */
     atomic_ullong refused; /* calls that came while it was busy */
-    uint64_t given;
+    uint64_t given, waits, wait_ns;
     sc_mutex words; /* guards `error` */
     char error[SC_ARENA_ERROR_BYTES];
 };

@@ -38,6 +38,7 @@ static void put_traffic(sc_record *record, const shapecache_arena_info *info)
     sc_record_u64(record, SC_F_PREFETCHED, info->prefetched);
     sc_record_u64(record, SC_F_REWOUND, info->rewound);
     sc_record_u64(record, SC_F_GIVEN, info->given);
+    sc_record_u64(record, SC_F_WAIT_NS, info->wait_ns);
     sc_record_u64(record, SC_F_ERRORS,
                   info->wrong_order + info->full + info->mismatched + info->driver_errors +
                       info->busy);
@@ -79,6 +80,7 @@ void sc_arena_add(shapecache_arena_info *sum, const shapecache_arena_info *one)
     sum->went_pageable += one->went_pageable;
     sum->full += one->full;
     sum->rewound += one->rewound;
+    sum->wait_ns += one->wait_ns;
 }
 
 static void add_size(sc_text *text, const char *before, uint64_t bytes)
@@ -111,6 +113,7 @@ void sc_arena_say_end(const shapecache_arena_info *sum, unsigned arenas)
     add_size(&text, " back; at most ", sum->used_peak);
     add_size(&text, " of ", sum->capacity);
     add_size(&text, " used, peak demand ", sum->demand_peak);
+    add_count(&text, sum->wait_ns / 1000000, " ms waited for copies");
     add_count(&text, kept(sum), " kept on the device");
     add_count(&text, sum->went_pageable, " to pageable memory");
     add_count(&text, sum->rewound, " rewound");

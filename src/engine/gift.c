@@ -15,6 +15,7 @@ struct sc_gift {
     sc_device *device; /* NULL: no cache knows the block, the driver gets it */
     sc_buffer *buffer;
     sc_address address;
+    uint64_t bytes; /* that are copied */
     sc_context context;
     sc_gpu_event event;
 };
@@ -25,6 +26,7 @@ static struct {
 } list;
 
 atomic_uint sc_gifts_count;
+static atomic_ullong all_bytes;
 
 uint64_t sc_gifts_pending(void)
 {
@@ -61,7 +63,7 @@ static bool is_driver_block(sc_address address)
 }
 
 int sc_gift_prepare(sc_gift **gift, const sc_copy_driver *copies, sc_address address,
-                    sc_context context)
+                    uint64_t bytes, sc_context context)
 {
     sc_device *device;
     sc_held held = find(address, &device);
@@ -72,7 +74,8 @@ int sc_gift_prepare(sc_gift **gift, const sc_copy_driver *copies, sc_address add
 
     if (!made)
         return SHAPECACHE_EMEMORY;
-    *made = (sc_gift){.copies = copies, .device = device, .address = address, .context = context};
+    *made = (sc_gift){
+        .copies = copies, .device = device, .address = address, .bytes = bytes, .context = context};
     if (copies->event_create(&made->event) != SC_CUDA_SUCCESS) {
         free(made);
         return SHAPECACHE_EDRIVER;
@@ -115,8 +118,9 @@ void sc_gift_accept(sc_gift *gift)
             return;
         }
     }
-    append(gift);
     (void)atomic_fetch_add(&sc_gifts_count, 1);
+    (void)atomic_fetch_add(&all_bytes, gift->bytes);
+    append(gift);
 }
 
 static void free_for_real(sc_device *device, sc_address address)
@@ -203,6 +207,7 @@ static void put_back(sc_gift *first)
 
 static void drop(sc_gift *gift)
 {
+    (void)atomic_fetch_sub(&all_bytes, gift->bytes);
     sc_gift_cancel(gift);
     (void)atomic_fetch_sub(&sc_gifts_count, 1);
 }
@@ -224,6 +229,32 @@ void sc_gifts_settle(bool may_free)
         drop(gift);
     }
     put_back(first);
+}
+
+bool sc_gifts_wait(uint64_t bytes, uint64_t *ns)
+{
+    bool has_waited = false;
+
+    if (sc_process_is_capturing())
+        return false;
+    while (atomic_load(&all_bytes) > bytes) {
+        sc_gift *oldest = take_all();
+        uint64_t began = sc_clock_ns();
+
+        if (!oldest) /* another thread is looking at them */
+            break;
+        int result = oldest->copies->event_query(oldest->event);
+
+        if (result == SC_CUDA_NOT_READY) {
+            result = oldest->copies->event_finish(oldest->event);
+            has_waited = true;
+            *ns += sc_clock_ns() - began;
+        }
+        put_back(oldest->next);
+        take(oldest, result);
+        drop(oldest);
+    }
+    return has_waited;
 }
 
 bool sc_gifts_await(void)
@@ -261,6 +292,7 @@ void sc_gifts_context_ends(sc_context context)
             (void)sc_cache_unpark(gift->device->cache, gift->buffer);
             sc_unlock(&gift->device->lock);
         }
+        (void)atomic_fetch_sub(&all_bytes, gift->bytes);
         free(gift); /* its event has died, too */
         (void)atomic_fetch_sub(&sc_gifts_count, 1);
     }

@@ -23,7 +23,7 @@ typedef struct sc_gift sc_gift;
 /* A shapecache_status: for the allocation that starts at `address`, in `context`, which is current.
  * SHAPECACHE_EPOINTER: none does, or it was freed; SHAPECACHE_EMEMORY. */
 int sc_gift_prepare(sc_gift **gift, const sc_copy_driver *copies, sc_address address,
-                    sc_context context);
+                    uint64_t bytes, sc_context context);
 sc_gpu_event sc_gift_event(const sc_gift *gift); /* to be recorded behind the copy */
 void sc_gift_cancel(sc_gift *gift);
 /* The event was recorded: the block is ours. */
@@ -32,6 +32,9 @@ void sc_gift_accept(sc_gift *gift);
 /* Gives what is done to the cache. `may_free`: the caller may wait for the device. Without locks,
  * marked as inside. */
 void sc_gifts_settle(bool may_free);
+/* Waits until no more than so many bytes are on their way. True: it had to; *ns grows by how long.
+ */
+bool sc_gifts_wait(uint64_t bytes, uint64_t *ns);
 /* Out of memory: waits for all of them first. Whether there were any. */
 bool sc_gifts_await(void);
 /* The context has ended, and what was in it with it. */

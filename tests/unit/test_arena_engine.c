@@ -176,6 +176,27 @@ START_TEST(out_of_memory_waits_for_what_is_being_copied_away)
 }
 END_TEST
 
+START_TEST(beyond_given_most_the_oldest_copy_is_waited_for_and_that_is_counted)
+{
+    shapecache_arena_config config;
+    shapecache_arena_info info;
+
+    shapecache_arena_defaults(&config);
+    config.capacity = 64 * MIB;
+    config.given_most = 5 * MIB;
+    ck_assert_int_eq(shapecache_arena_create(&arena, &config), SHAPECACHE_OK);
+    for (int i = 0; i < 4; i++)
+        (void)give(room_alloc(4 * MIB), 4 * MIB);
+    ck_assert_int_eq(shapecache_arena_stats(arena, &info), SHAPECACHE_OK);
+    ck_assert_uint_eq(info.waits, 2); /* 4 and 8 MiB were let in, then one had to go for each */
+    ck_assert_uint_gt(info.wait_ns, 0);
+    ck_assert_uint_le(info.given_pending, 2);
+    close_arena();
+    sc_engine_finish();
+    room_close();
+}
+END_TEST
+
 START_TEST(what_the_cache_never_saw_is_given_to_the_driver)
 {
     sc_address unseen = 0;
@@ -492,6 +513,7 @@ SC_SUITE_WITH("arena in the engine", before, NULL,
               a_given_buffer_is_live_until_its_copy_is_done_and_idle_after_it,
               outside_of_phase_fixed_a_given_buffer_goes_to_the_driver_but_not_inside_an_allocation,
               out_of_memory_waits_for_what_is_being_copied_away,
+              beyond_given_most_the_oldest_copy_is_waited_for_and_that_is_counted,
               what_the_cache_never_saw_is_given_to_the_driver,
               only_the_start_of_a_live_allocation_can_be_given,
               what_is_kept_on_the_device_stays_the_programs, while_a_capture_is_open_nothing_moves,
