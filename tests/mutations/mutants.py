@@ -10,6 +10,9 @@ prose which rule that is and where it is written down, and in lines that are rea
 
 Where there are several Caught-by, each must catch it: a rule may be held by a test of its own and by a whole run.
 
+With --sample N, for a run before every change, only N of them are built and tested, other ones for each commit; the
+rest must still apply.
+
 Two copies of the sources, kept between runs, are built and tested side by side, a patch at a time. A patch that no
 longer applies, does not compile, or leaves every test of a line standing is a failure; so is a test that fails
 without any."""
@@ -20,6 +23,7 @@ import dataclasses
 import os
 import pathlib
 import queue
+import random
 import re
 import shlex
 import shutil
@@ -152,10 +156,10 @@ class Copy:
         output = must(["ctest", "--test-dir", self.build, "-N", "-R", regex], "ctest -N fails")
         return re.findall(r"^ *Test +#\d+: (.+)$", output, re.MULTILINE)
 
-    def apply(self, patch):
+    def apply(self, patch, *more):
         # outside any repository, for git takes paths to be its own there
         environment = {**os.environ, "GIT_CEILING_DIRECTORIES": str(self.source.parent)}
-        return run(["git", "apply", patch], 60, cwd=self.source, env=environment)
+        return run(["git", "apply", *more, patch], 60, cwd=self.source, env=environment)
 
 
 def failed_tests(output):
@@ -263,6 +267,19 @@ def chosen(wanted):
     return mutants, verdicts
 
 
+def sample(mutants, count):
+    """So many of them, which ones the commit decides, and those left out."""
+    commit = subprocess.check_output(["git", "rev-parse", "HEAD"], cwd=ROOT, text=True).strip()
+    drawn = {mutant.name for mutant in random.Random(commit).sample(mutants, min(count, len(mutants)))}
+    return [one for one in mutants if one.name in drawn], [one for one in mutants if one.name not in drawn]
+
+
+def stale(copy, mutants):
+    """A verdict for each that no longer applies."""
+    checks = [(mutant, copy.apply(mutant.patch, "--check")) for mutant in mutants]
+    return [Verdict(mutant.name, False, "no longer applies\n" + output) for mutant, (status, output) in checks if status != 0]
+
+
 def print_table(verdicts):
     width = max([len("mutant")] + [len(verdict.name) for verdict in verdicts])
     print(f"\n{'mutant':{width}}  seconds  caught by\n{'-' * width}  -------  {'-' * 40}")
@@ -295,6 +312,7 @@ def main():
     parser.add_argument("--build", required=True, type=pathlib.Path, help="folder for the copies")
     parser.add_argument("--cuda", required=True, type=pathlib.Path, help="root of a CUDA 13 toolkit")
     parser.add_argument("--commit", help="mutate this commit instead of the working tree")
+    parser.add_argument("--sample", type=int, metavar="N", help="try N of them, which ones HEAD decides; the others must apply")
     parser.add_argument("name", nargs="*", help="mutants to try; all without")
     arguments = parser.parse_args()
     folder = arguments.build.resolve()
@@ -308,8 +326,10 @@ def main():
             origin = ROOT
             names = listed(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"])
         copies = [Copy(folder, number + 1) for number in range(COPIES)]
+        mutants, others = sample(mutants, arguments.sample) if arguments.sample is not None else (mutants, [])
         if mutants:
             prepare(copies, mutants, names, origin, arguments.cuda.resolve())
+            verdicts += stale(copies[0], others)
             try_all(copies, mutants, verdicts)
     except Refused as why:
         sys.exit(f"mutants: {why}")
