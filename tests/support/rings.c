@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { ENTRY_BYTES = 1 << 16, WHY_BYTES = 1000 };
+enum { ENTRY_BYTES = 1 << 17, WHY_BYTES = 1000 };
 
 static unsigned slabs, fail_in;
 static char folder[] = "/tmp/shapecache-rings-XXXXXX";
@@ -30,7 +30,7 @@ static bool map(void *self, size_t bytes, sc_slab *slab)
     if (fail_in && --fail_in == 0)
         return false;
     *slab = (sc_slab){.at = malloc(bytes), .bytes = bytes};
-    slabs++;
+    slabs += slab->at != NULL;
     return slab->at != NULL;
 }
 
@@ -116,8 +116,10 @@ shapecache_status rings_add(sc_ring *ring, double timestep, long block, float va
 
         if (!map(NULL, bytes, &slab))
             return SHAPECACHE_EMEMORY;
-        if (!sc_store_give(&ring->store, slab))
-            ck_abort_msg("out of memory");
+        if (!sc_store_give(&ring->store, slab)) {
+            unmap(&slab);
+            return SHAPECACHE_EMEMORY;
+        }
     }
     return sc_ring_put(ring, key, entry, &added);
 }
@@ -212,7 +214,8 @@ shapecache_status rings_load(sc_ring *ring, const shapecache_ring_config *config
     const char *wrong;
     sc_ring_plan plan;
 
-    ck_assert_msg(sc_ring_plan_make(&plan, config, &wrong), "%s", wrong);
+    if (!sc_ring_plan_make(&plan, config, &wrong))
+        ck_abort_msg("%s", wrong);
     shapecache_status status =
         sc_ring_load(ring, &plan, path, flags, &rings_memory, loaded ? loaded : &unwanted, &text);
 

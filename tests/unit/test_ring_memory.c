@@ -7,6 +7,48 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* What the control group of this process may have; 0: as much as there is. */
+static uint64_t group_limit;
+
+uint64_t __wrap_sc_cgroup_memory(const char *proc, const char *mount);
+uint64_t __wrap_sc_cgroup_memory(const char *proc, const char *mount)
+{
+    ck_assert_str_eq(proc, "/proc/self/cgroup");
+    ck_assert_str_eq(mount, "/sys/fs/cgroup");
+    return group_limit;
+}
+
+START_TEST(a_ring_that_may_outgrow_its_control_group_warns)
+{
+    shapecache_ring_config wanted = config(); /* 384 B at most */
+    shapecache_ring *first;
+
+    group_limit = 383;
+    create(&wanted);
+    ck_assert_str_eq(last_line(),
+                     "warn: ring latent: with it the rings of this process may come to 384 B, "
+                     "above its control group's limit of 383 B: lower capacity, or set "
+                     "bytes_most");
+    shapecache_ring_destroy(ring);
+    group_limit = 384;
+    create(&wanted);
+    ck_assert_ptr_null(strstr(last_line(), "warn"));
+    first = ring;
+    create(&wanted); /* each would fit, both do not */
+    ck_assert_ptr_nonnull(strstr(last_line(), "may come to 768 B, above"));
+    shapecache_ring_destroy(ring);
+    shapecache_ring_destroy(first);
+    create(&wanted); /* what has ended does not count */
+    ck_assert_ptr_null(strstr(last_line(), "warn"));
+    shapecache_ring_destroy(ring);
+    wanted.capacity = 1 << 20;
+    group_limit = 0;
+    create(&wanted);
+    ck_assert_ptr_null(strstr(last_line(), "warn"));
+    shapecache_ring_destroy(ring);
+}
+END_TEST
+
 /* Storage as the start line says it. */
 static const char *storage(void)
 {
@@ -125,6 +167,7 @@ START_TEST(a_forked_child_leaves_the_driver_alone)
 }
 END_TEST
 
-SC_SUITE_WITH("ring memory", room_enter, leave, memory_is_page_locked_where_it_can_be,
+SC_SUITE_WITH("ring memory", room_enter, leave, a_ring_that_may_outgrow_its_control_group_warns,
+              memory_is_page_locked_where_it_can_be,
               memory_that_cannot_be_page_locked_is_pageable_and_says_why,
               page_locking_that_stops_later_is_told_once, a_forked_child_leaves_the_driver_alone)
