@@ -1,0 +1,197 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The Python side of the arena, without PyTorch: a stand-in for it on the simulated GPU."""
+
+import gc
+import random
+import os
+import time
+import unittest
+
+import fake_torch
+import shapecache
+from shapecache import arena as arena_module
+
+fake_torch.install()
+KIB = 1024
+SIZE = 64 * KIB
+SEED = int(os.environ.get("SC_SEED", time.time_ns()))
+
+
+def tensor(byte, size=SIZE):
+    """A tensor full of one byte, on a stream that runs later."""
+    return fake_torch.Tensor((size // 4,), (1,)).fill(byte)
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        fake_torch.cuda.current_stream()
+        self.arena = shapecache.Arena(4 << 20, name="test")
+        self.addCleanup(self.arena.close)
+
+    def forward(self, count, first=1, **options):
+        """What so many layers save; nothing else holds the tensors."""
+        with self.arena.offload_activations(**options) as activations:
+            return [fake_torch.Saved(tensor(first + i)) for i in range(count)], activations
+
+    def expect_stack(self, depth):
+        self.assertEqual(self.arena.stats().depth, depth)
+
+
+class Pointers(Case):
+    def test_bytes_come_back_by_pointer(self):
+        one, two = tensor(1), tensor(2)
+        stream = fake_torch.cuda.current_stream().cuda_stream
+        tickets = [self.arena.offload(t.data_ptr(), SIZE, i, stream) for i, t in enumerate((one, two))]
+        self.assertEqual([t.place for t in tickets], [arena_module.PINNED] * 2)
+        with self.assertRaisesRegex(shapecache.ArenaOrderError, "arena test: wrong order of offload/onload: onload asked for "
+                                                                "ticket 1, but ticket 2 is on top"):
+            self.arena.onload(tickets[0], one.data_ptr(), SIZE, 0, stream)
+        for t, ticket in zip((one, two), tickets):
+            self.arena.fence(ticket, stream)
+            t.fill(9)
+        self.assertTrue(self.arena.prefetch(tickets[0], one.data_ptr(), SIZE, stream))
+        self.arena.onload(tickets[1], two.data_ptr(), SIZE, 1, stream)
+        self.arena.onload(tickets[0], one.data_ptr(), SIZE, 0, stream)
+        self.assertEqual(two.bytes(), bytes([2]) * SIZE)
+        self.assertEqual(one.bytes(), bytes([1]) * SIZE)
+
+    def test_a_full_arena_is_an_error_where_asked_for(self):
+        with shapecache.Arena("64KiB", full="fail") as small:
+            kept = tensor(1)
+            small.offload(kept.data_ptr(), SIZE)
+            with self.assertRaisesRegex(shapecache.ArenaFullError, "activation arena is full: need 64.0 KiB"):
+                small.offload(kept.data_ptr(), SIZE)
+
+    def test_a_dry_run_measures_the_demand(self):
+        with shapecache.Arena() as dry:
+            kept = tensor(1)
+            self.assertEqual(dry.offload(kept.data_ptr(), 1000).place, arena_module.DEVICE)
+            self.assertEqual(dry.stats().demand_peak, 1024)
+
+    def test_sizes_are_read_as_settings_are(self):
+        self.assertEqual([arena_module._bytes(s) for s in ("1.5GiB", "64k", "12", "3 MB", 7)],
+                         [3 << 29, 64 << 10, 12, 3 << 20, 7])
+        with self.assertRaises(ValueError):
+            arena_module._bytes("much")
+
+    def test_the_arena_of_the_process_is_a_dry_run_unless_set(self):
+        process = shapecache.Arena.of_process()
+        self.assertEqual(process.stats().capacity, 0)
+        process.close()
+
+    def test_a_closed_arena_says_so(self):
+        self.arena.close()
+        with self.assertRaises(ValueError):
+            self.arena.stats()
+
+
+class Activations(Case):
+    def test_a_backward_pass_gets_every_byte_and_empties_the_stack(self):
+        saved, activations = self.forward(12)
+        self.assertEqual(activations.counts["offloaded"], 12)
+        for i in range(12, 0, -1):
+            self.assertEqual(saved.pop().get().bytes(), bytes([i]) * SIZE)
+        gc.collect()
+        self.expect_stack(0)
+        self.assertEqual((activations.counts["returned"], activations.counts["early"]), (12, 0))
+        self.assertGreater(self.arena.stats().prefetched, 0)
+
+    def test_memory_of_what_was_offloaded_is_free_for_the_next_layer(self):
+        fake_torch.CACHE.clear()
+        before = {id(m) for m in gc.get_objects() if isinstance(m, fake_torch._Memory)}
+        saved, _ = self.forward(12, behind=3)
+        held = [m for m in gc.get_objects() if isinstance(m, fake_torch._Memory) and id(m) not in before]
+        self.assertEqual(len(held), 3)
+        del saved
+
+    def test_a_graph_that_is_not_LIFO_is_right_and_counted(self):
+        saved, activations = self.forward(8)
+        for i, one in enumerate(saved):  # the first one first
+            self.assertEqual(one.get().bytes(), bytes([i + 1]) * SIZE)
+        self.assertGreater(activations.counts["early"], 0)
+        del saved, one
+        self.forward(1)
+        self.expect_stack(1)
+
+    def test_a_graph_that_is_kept_can_be_asked_twice(self):
+        saved, _ = self.forward(8)
+        for _ in range(2):
+            for i in range(7, -1, -1):
+                self.assertEqual(saved[i].get().bytes(), bytes([i + 1]) * SIZE)
+
+    def test_a_forward_without_a_backward_is_dropped(self):
+        saved, activations = self.forward(8)
+        del saved
+        saved, activations = self.forward(2, first=50)
+        self.expect_stack(2)
+        self.assertEqual(activations.counts["dropped"], 8)
+        self.assertEqual(saved[1].get().bytes(), bytes([51]) * SIZE)
+        self.assertEqual(saved[0].get().bytes(), bytes([50]) * SIZE)
+
+    def test_what_two_neighbours_save_is_offloaded_once(self):
+        with self.arena.offload_activations() as activations:
+            shared = tensor(5)
+            saved = [fake_torch.Saved(shared) for _ in range(3)]
+            shared._version += 1
+            saved.append(fake_torch.Saved(shared))
+        self.assertEqual((activations.counts["offloaded"], activations.counts["shared"]), (2, 2))
+        self.assertEqual(len({id(one.packed) for one in saved[:3]}), 1)
+        del shared
+        while saved:
+            self.assertEqual(saved.pop().get().bytes(), bytes([5]) * SIZE)
+
+    def test_what_is_not_an_activation_stays_and_is_counted(self):
+        leaf, parameter, view, host = tensor(1), fake_torch.Parameter((16384,), (1,)), tensor(2), tensor(3)
+        gaps, small = fake_torch.Tensor((64, 128), (256, 1), fake_torch._Memory(SIZE)), tensor(4, 1024)
+        leaf.is_leaf, view._base, host.device.type = True, parameter, "cpu"
+        with self.arena.offload_activations() as activations:
+            for one in (leaf, parameter, view, host, gaps, small):
+                self.assertIs(fake_torch.Saved(one).get(), one)
+        self.assertEqual({name: n for name, n in activations.counts.items() if n},
+                         {"saved": 6, "skipped_leaf": 3, "skipped_device": 1, "skipped_layout": 1, "skipped_small": 1})
+
+    def test_layouts_come_back_as_they_were(self):
+        with self.arena.offload_activations():
+            saved = fake_torch.Saved(fake_torch.Tensor((64, 256), (1, 64)).fill(6))
+            self.forward(5)
+        back = saved.get()
+        self.assertEqual((back.shape, back.stride()), ((64, 256), (1, 64)))
+        self.assertEqual(back.bytes(), bytes([6]) * SIZE)
+
+    def test_what_does_not_fit_stays_on_the_device(self):
+        with shapecache.Arena(4 * SIZE) as small:
+            self.arena.close()
+            self.arena = small
+            saved, activations = self.forward(10)
+            self.assertEqual((activations.counts["offloaded"], activations.counts["kept"]), (4, 6))
+            for i in range(10, 0, -1):
+                self.assertEqual(saved.pop().get().bytes(), bytes([i]) * SIZE)
+            self.expect_stack(0)
+
+    def test_random_graphs_get_their_bytes(self):
+        print(f"SC_SEED={SEED}")
+        chance = random.Random(SEED)
+        alive, byte = [], 0
+        for _ in range(600):
+            choice = chance.random()
+            if choice < 0.5 and len(alive) < 40:
+                byte = byte % 250 + 1
+                saved, _ = self.forward(1, first=byte, ahead=chance.randrange(4), behind=chance.randrange(6))
+                alive.append([saved[0], byte])
+            elif alive and choice < 0.85:
+                saved, expected = alive.pop()
+                self.assertEqual(saved.get().bytes(), bytes([expected]) * SIZE)
+            elif alive and choice < 0.95:  # out of order, and perhaps again
+                saved, expected = chance.choice(alive)
+                self.assertEqual(saved.get().bytes(), bytes([expected]) * SIZE)
+            elif alive:
+                alive.pop(chance.randrange(len(alive)))
+            saved = None
+        alive.clear()
+        self.forward(1)
+        self.expect_stack(1)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=1)
