@@ -1,0 +1,67 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""A real transformer's activations through the arena, on the simulated GPU: every byte that autograd saved comes back, with
+activation checkpointing too, and where a graph is asked twice."""
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+BUILD = None
+
+
+def offload(*arguments):
+    """The last line of the program, which is one object."""
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("SHAPECACHE", "SIMCUDA", "LD_", "PYTHON"))}
+    environment |= {"PYTHONPATH": str(ROOT / "hooks/python"), "PYTHONDONTWRITEBYTECODE": "1", "SHAPECACHE_LOG": "off",
+                    "SIMCUDA_DELAY_NS": "20000"}
+    done = subprocess.run([BUILD / "shapecache", "run", "--sim", "--", ROOT / "build/torch/bin/python",
+                           HERE / "programs/offload.py", *arguments],
+                          env=environment, capture_output=True, text=True, check=False, timeout=600)
+    if done.returncode != 0:
+        raise AssertionError(done.stderr)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+class Offload(unittest.TestCase):
+    def expect_whole(self, told):
+        self.assertEqual(told["wrong"], 0, told)
+        self.assertGreater(told["compared"], 0)
+        self.assertEqual(told["wrong_order"], 0, told)
+        self.assertEqual(told["failed"], 0, told)
+
+    def test_every_byte_comes_back_in_LIFO_order(self):
+        told = offload()
+        self.expect_whole(told)
+        self.assertEqual(told["kept"], 0)
+        self.assertLess(told["early"], told["returned"] // 5)  # LIFO but for neighbours that one operation saves
+
+    def test_every_byte_comes_back_with_activation_checkpointing(self):
+        told, plain = offload("--checkpoint"), offload()
+        self.expect_whole(told)
+        self.assertLess(told["used_peak"], plain["used_peak"] // 4)
+
+    def test_a_graph_that_is_kept_is_asked_twice(self):
+        once, twice = offload(), offload("--twice")
+        self.expect_whole(twice)
+        self.assertEqual(twice["compared"], 2 * once["compared"])
+        self.assertEqual(twice["bytes_in"], once["bytes_in"])
+
+    def test_what_does_not_fit_stays_on_the_device(self):
+        told = offload("--capacity", "2MiB")
+        self.expect_whole(told)
+        self.assertGreater(told["kept"], 0)
+        self.assertGreater(told["offloaded"], 0)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--build", type=pathlib.Path, required=True)
+    options, rest = parser.parse_known_args()
+    BUILD = options.build.resolve()
+    unittest.main(argv=[sys.argv[0], *rest], verbosity=2)
