@@ -138,6 +138,7 @@ START_TEST(memory_of_a_kind_that_is_not_modelled_is_not_supported)
 {
     CUmemAllocationProp wanted = properties();
     CUmemGenericAllocationHandle handle;
+    CUmulticastObjectProp cast = {.numDevices = 1, .size = UNIT};
 
     start();
     INVALID(cuMemCreate(&handle, UNIT + 4096, &wanted, 0));
@@ -148,6 +149,7 @@ START_TEST(memory_of_a_kind_that_is_not_modelled_is_not_supported)
     wanted = properties();
     wanted.location.type = CU_MEM_LOCATION_TYPE_HOST_NUMA;
     ANSWERS(CUDA_ERROR_NOT_SUPPORTED, cuMemCreate(&handle, UNIT, &wanted, 0));
+    ANSWERS(CUDA_ERROR_NOT_SUPPORTED, cuMulticastCreate(&handle, &cast));
     ck_assert_uint_eq(mapped(), 0);
 }
 END_TEST
