@@ -247,8 +247,13 @@ void sc_engine_context_ends(sc_context context)
 {
     int saved_errno;
 
-    if (!sc_thread_self.is_inside)
-        sc_arenas_context_ends(context);
+    if (sc_thread_self.is_inside)
+        return;
+    sc_thread_self.is_inside = true; /* arenas there are where the cache is off, too */
+    atomic_signal_fence(memory_order_seq_cst);
+    sc_arenas_context_ends(context);
+    atomic_signal_fence(memory_order_seq_cst);
+    sc_thread_self.is_inside = false;
     if (!enter(&saved_errno))
         return;
     sc_device_context_ends(context);
