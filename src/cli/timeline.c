@@ -97,7 +97,8 @@ static void add(lane *lanes, unsigned count, const sc_line *line)
         on_step(one, line);
     else if (line->event == SC_EV_SCOPE)
         on_scope(one, line);
-    else if (line->event == SC_EV_MARK && sc_line_u64(line, SC_F_AUTOMATIC) && line->has[SC_F_LIVE]) {
+    else if (line->event == SC_EV_MARK && sc_line_u64(line, SC_F_AUTOMATIC) &&
+             line->has[SC_F_LIVE]) {
         one->has_beginning = true;
         one->beginning = sc_line_u64(line, SC_F_LIVE);
     }

@@ -25,7 +25,7 @@ typedef struct sc_thread {
         sc_context context;
         struct sc_device *device;
     } known[SC_THREAD_CONTEXTS]; /* by a hash of the context: what the table says */
-    struct sc_region *region; /* the innermost memory scope that the program has open here */
+    struct sc_region *region;    /* the innermost memory scope that the program has open here */
     uint32_t hits;
     unsigned locks;
     bool is_inside;
