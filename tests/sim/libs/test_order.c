@@ -34,6 +34,13 @@ int ncclCommUserRank(handle it, int *rank);
 int ncclCommCount(handle it, int *count);
 int ncclAllReduce(const void *from, void *to, size_t count, int type, int op, handle it,
                   CUstream stream);
+int ncclAllGather(const void *from, void *to, size_t count, int type, handle it, CUstream stream);
+int ncclReduceScatter(const void *from, void *to, size_t count, int type, int op, handle it,
+                      CUstream stream);
+int ncclBroadcast(const void *from, void *to, size_t count, int type, int root, handle it,
+                  CUstream stream);
+int ncclGroupStart(void);
+int ncclGroupEnd(void);
 int nvmlInit_v2(void);
 int nvmlDeviceGetHandleByPciBusId_v2(const char *bus, handle *device);
 int nvmlDeviceGetHandleByIndex_v2(unsigned index, handle *device);
@@ -241,6 +248,61 @@ START_TEST(ranks_of_a_communicator_know_their_places)
 }
 END_TEST
 
+START_TEST(a_rank_hears_itself_in_place_of_the_others)
+{
+    enum { INT32 = 2 };
+    const int sent[4] = {1, 2, 3, 4};
+    int heard[6] = {0};
+    CUstream stream = new_stream();
+    CUdeviceptr from, to;
+    handle comms[3];
+
+    ANSWERS(SUCCESS, ncclCommInitAll(comms, 3, NULL));
+    OK(cuMemAlloc(&from, sizeof sent));
+    OK(cuMemAlloc(&to, sizeof heard));
+    OK(cuMemcpyHtoD(from, sent, sizeof sent));
+    ANSWERS(SUCCESS, ncclAllGather((void *)from, (void *)to, 2, INT32, comms[1], stream));
+    OK(cuStreamSynchronize(stream));
+    OK(cuMemcpyDtoH(heard, to, sizeof heard));
+    for (int i = 0; i < 6; i++)
+        ck_assert_int_eq(heard[i], i % 2 + 1);
+    ANSWERS(SUCCESS, ncclReduceScatter((void *)from, (void *)to, 1, INT32, 0, comms[2], stream));
+    OK(cuStreamSynchronize(stream));
+    OK(cuMemcpyDtoH(heard, to, sizeof heard));
+    ck_assert_int_eq(heard[0], 3);
+}
+END_TEST
+
+START_TEST(a_group_of_broadcasts_is_a_gathering)
+{
+    enum { INT32 = 2 };
+    const int sent = 7;
+    int heard[3] = {0};
+    CUstream stream = new_stream();
+    CUdeviceptr from, to;
+    handle comms[3];
+
+    ANSWERS(SUCCESS, ncclCommInitAll(comms, 3, NULL));
+    OK(cuMemAlloc(&from, sizeof sent));
+    OK(cuMemAlloc(&to, sizeof heard));
+    OK(cuMemcpyHtoD(from, &sent, sizeof sent));
+    OK(cuMemsetD32(to, 0, 3));
+    ck_assert_int_ne(ncclGroupEnd(), SUCCESS);
+    ANSWERS(SUCCESS, ncclGroupStart());
+    for (int root = 0; root < 3; root++) {
+        void *slot = (void *)(to + (size_t)root * sizeof sent);
+
+        ANSWERS(SUCCESS, ncclBroadcast(root == 1 ? (void *)from : slot, slot, 1, INT32, root,
+                                       comms[1], stream));
+    }
+    ANSWERS(SUCCESS, ncclGroupEnd());
+    OK(cuStreamSynchronize(stream));
+    OK(cuMemcpyDtoH(heard, to, sizeof heard));
+    for (int i = 0; i < 3; i++)
+        ck_assert_int_eq(heard[i], 7);
+}
+END_TEST
+
 START_TEST(a_device_is_found_by_its_bus)
 {
     char bus[32];
@@ -293,6 +355,8 @@ int main(void)
         a_thread_without_a_context_is_given_one,
         a_forked_child_is_refused_its_work,
         ranks_of_a_communicator_know_their_places,
+        a_rank_hears_itself_in_place_of_the_others,
+        a_group_of_broadcasts_is_a_gathering,
         a_device_is_found_by_its_bus,
         calls_are_in_the_report_and_those_that_are_not_supported_apart,
         NULL};
