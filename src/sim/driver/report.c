@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "device.h"
 #include "internal.h"
@@ -188,6 +189,22 @@ static void write_report(FILE *out, uint64_t leaks, uint64_t leaked_bytes)
     fprintf(out, "}\n");
 }
 
+/* Opens the file that the setting names, in which %p is the process. */
+static FILE *open_report(const char *path)
+{
+    const char *mark = strstr(path, "%p");
+    char name[4096];
+    int length;
+
+    if (strcmp(path, "-") == 0)
+        return stderr;
+    if (!mark)
+        return fopen(path, "we");
+    length =
+        snprintf(name, sizeof name, "%.*s%d%s", (int)(mark - path), path, (int)getpid(), mark + 2);
+    return length > 0 && (size_t)length < sizeof name ? fopen(name, "we") : NULL;
+}
+
 /* A process that never called us writes nothing: a preload is in the shell and in `ls` too. */
 __attribute__((destructor)) static void report_at_exit(void)
 {
@@ -201,7 +218,7 @@ __attribute__((destructor)) static void report_at_exit(void)
     path = sim_settings()->report;
     if (*path == '\0')
         return;
-    out = strcmp(path, "-") == 0 ? stderr : fopen(path, "we");
+    out = open_report(path);
     if (!out) {
         fprintf(stderr, "simcuda: cannot write the report to %s\n", path);
         return;

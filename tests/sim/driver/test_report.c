@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * test_report.c - SIMCUDA_REPORT: what the file says, and when there is none. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -156,6 +157,27 @@ START_TEST(exiting_with_work_queued_does_not_hang)
 }
 END_TEST
 
+static void report_by_process(void)
+{
+    char name[64];
+
+    ck_assert_int_eq(chdir("/tmp"), 0);
+    snprintf(name, sizeof name, "simcuda-test-%d-%%p.json", (int)getpid());
+    with("REPORT", name);
+    OK(cuInit(0));
+    fprintf(stderr, "/tmp/simcuda-test-%d-%d.json", (int)getpid(), (int)getpid());
+}
+
+START_TEST(a_name_may_have_the_process_in_it)
+{
+    char *name = stderr_of(report_by_process);
+
+    ck_assert_int_eq(access(name, R_OK), 0);
+    ck_assert_int_eq(unlink(name), 0);
+    free(name);
+}
+END_TEST
+
 static void report_to_stderr(void)
 {
     with("REPORT", "-");
@@ -181,6 +203,7 @@ int main(void)
                                   a_forked_child_writes_no_report,
                                   exiting_with_work_queued_does_not_hang,
                                   a_dash_is_stderr,
+                                  a_name_may_have_the_process_in_it,
                                   NULL};
 
     return run_tests("report", tests);
