@@ -6,6 +6,7 @@ Each program of programs/ runs to its end under each of PyTorch's allocators, tw
 preloaded, and by `shapecache run --sim`. The simulator's report of each run is what is judged. Programs run at the same
 time, as many as there are CPUs; a test waits for its own two."""
 import argparse
+import collections
 import concurrent.futures
 import json
 import os
@@ -37,11 +38,13 @@ PROGRAMS = (
     ("streams", "streams.py", ""),
     ("loader", "loader.py", ""),
     ("memory", "memory.py", ""),
+    ("ddp", "ddp.py", ""),
     ("trainer", "trainer.py", ""),
     ("vision", "vision.py", ""),
     ("diffusion", "diffusion.py", ""),
 )
 TIMED = {"streams"}
+VARIABLES = {"ddp.py": {"SIMCUDA_DEVICES": "2"}}
 
 # Not PyTorch: no libcudart, and no allocator but the driver, so the cache serves them.
 DRIVER_PROGRAMS = (
@@ -82,16 +85,23 @@ def environment(allocator, folder):
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("SIMCUDA_", "SHAPECACHE", "PYTORCH_", "LD_"))}
     kept["CUDA_HOME"] = os.environ.get("CUDA_HOME", "/usr/local/cuda")
     kept["PATH"] = f"{kept['CUDA_HOME']}/bin:{kept['PATH']}"  # PyCUDA calls nvcc
-    return {**kept, **ALLOCATORS[allocator], "SIMCUDA_REPORT": str(folder / "report.json"), "OMP_NUM_THREADS": "1",
+    return {**kept, **ALLOCATORS[allocator], "SIMCUDA_REPORT": str(folder / "report.%p.json"), "OMP_NUM_THREADS": "1",
             "SHAPECACHE_LOG": str(folder / "log.jsonl"), "SHAPECACHE_SUMMARY": "off", "PYTHONDONTWRITEBYTECODE": "1"}
 
 
 def requests_in(log):
     """How many requests for memory the cache counted."""
-    if not log.exists():
-        return 0
     records = [json.loads(line) for line in log.read_text().splitlines()]
     return sum(record["requests"] for record in records if record["ev"] == "end")
+
+
+def summed(reports):
+    """The reports of a program's processes as one; None: no process called the simulated driver."""
+    total = {part: collections.Counter() for part in ("calls", "unsupported", "violations")}
+    for report in reports:
+        for part, counts in total.items():
+            counts.update(report[part])
+    return total if total["calls"] else None
 
 
 def run(program, arguments, allocator, cached):
@@ -100,16 +110,15 @@ def run(program, arguments, allocator, cached):
     command = [str(ARGS.python), str(HERE / "programs" / program), *arguments.split()]
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        variables = environment(allocator, folder)
+        variables = environment(allocator, folder) | VARIABLES.get(program, {})
         if cached:
             command = [str(build / "shapecache"), "run", "--sim", "--", *command]
         else:
             variables["LD_PRELOAD"] = ":".join(str(build / "sim" / library) for library in SIMULATOR)
             variables["LD_LIBRARY_PATH"] = str(build / "sim")
         answer = subprocess.run(command, env=variables, cwd=folder, capture_output=True, text=True, timeout=ARGS.timeout)
-        report = folder / "report.json"
-        report = json.loads(report.read_text()) if report.exists() else None
-        return answer, report, requests_in(folder / "log.jsonl")
+        reports = [json.loads(report.read_text()) for report in folder.glob("report.*.json")]
+        return answer, summed(reports), sum(requests_in(log) for log in folder.glob("log.jsonl*"))
 
 
 class Suite(unittest.TestCase):
