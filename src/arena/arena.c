@@ -409,23 +409,22 @@ void sc_arena_mark(const sc_arena *arena, shapecache_arena_moment *moment)
         .number = depth ? arena->stack.entries[depth - 1].number : 0, .depth = depth};
 }
 
-/* It leaves the stack, but a copy may still use its memory. */
+/* A copy may still use its memory. Of the arena's that does not matter: nobody looks at what a copy
+ * back still brings, and the next copy out comes after this one's. */
 static void drop(sc_arena *arena)
 {
     const sc_entry *top = sc_stack_top(&arena->stack);
-    sc_ghost ghost = {.offset = top->offset, .event = top->in, .pageable = top->pageable};
 
-    if (top->in) {
-        ghost.room = top->room;
+    if (top->in)
         arena->in_flight -= top->bytes;
-        sc_copies_spare(&arena->copies, top->out);
-    } else if (top->pageable) {
-        ghost.event = top->out;
+    if (top->pageable) {
+        sc_copies_haunt(&arena->copies, (sc_ghost){.event = top->in ? top->in : top->out,
+                                                   .pageable = top->pageable});
+        sc_copies_spare(&arena->copies, top->in ? top->out : 0);
     } else {
-        sc_copies_spare(&arena->copies, top->out); /* the next copy there is behind it anyway */
+        sc_copies_spare(&arena->copies, top->in);
+        sc_copies_spare(&arena->copies, top->out);
     }
-    if (ghost.event)
-        sc_copies_haunt(&arena->copies, ghost);
     arena->counters.rewound++;
     pop(arena);
 }
