@@ -10,8 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const sc_export_format *const formats[] = {&sc_export_trace, &sc_export_rmm, &sc_export_csv,
-                                                  &sc_export_chrome};
+static const sc_export_format *const formats[] = {
+    &sc_export_trace,     &sc_export_rmm,        &sc_export_csv,        &sc_export_chrome,
+    &sc_export_collapsed, &sc_export_speedscope, &sc_export_openmetrics};
 enum { FORMATS = sizeof formats / sizeof(const sc_export_format *) };
 
 static const char *const levels[] = {
@@ -275,13 +276,17 @@ const sc_command sc_command_export = {
             "  --to csv     records of one kind, a column for each of their fields\n"
             "  --to chrome  phases, steps and memory on a timeline, for Perfetto\n"
             "               (ui.perfetto.dev) and chrome://tracing\n"
+            "  --to collapsed    call sites, each with the bytes its shapes had live at most,\n"
+            "                    for flame graph scripts\n"
+            "  --to speedscope   the same, for speedscope.app\n"
+            "  --to openmetrics  the totals of each device\n"
             "\n"
             "  --out FILE   write there, replacing what is there; else to standard output\n"
             "  --dev N      only device N; trace and rmm take the first one they meet\n"
             "  --rows KIND  of csv, the kind of record (docs/log.md): step, if not told\n"
             "\n"
-            "trace and rmm need a log of level event, csv and chrome of level step or event\n"
-            "(SHAPECACHE_LOG_LEVEL, when the program runs).\n"
+            "trace and rmm need a log of level event, csv and chrome of level step or event,\n"
+            "the others any (SHAPECACHE_LOG_LEVEL, when the program runs).\n"
             "\n"
             "exit status: 0, 2 usage, 3 a log that is unreadable, malformed or lacks the\n"
             "records, or a FILE that cannot be written\n",

@@ -43,7 +43,8 @@ typedef struct sc_export_format {
     void (*drop)(sc_export *export); /* instead of `end` after an error: frees `state` only */
 } sc_export_format;
 
-extern const sc_export_format sc_export_trace, sc_export_csv, sc_export_rmm, sc_export_chrome;
+extern const sc_export_format sc_export_trace, sc_export_csv, sc_export_rmm, sc_export_chrome,
+    sc_export_collapsed, sc_export_speedscope, sc_export_openmetrics;
 
 /* False, with *error set: for `take`. */
 bool sc_export_bad(sc_export *export, const char *format, ...)

@@ -360,6 +360,9 @@ static void device_delete(sc_device *device)
         free(device->shapes[i]->site);
         free(device->shapes[i]);
     }
+    if (device->index) /* not all of the log was read */
+        sc_map_release(device->index);
+    free(device->index);
     sc_sites_release(&device->sites);
     free(device->changes);
     free(device->shapes);

@@ -7,6 +7,7 @@ import io
 import json
 import os
 import pathlib
+import re
 import resource
 import shutil
 import subprocess
@@ -84,6 +85,42 @@ class Export(Case):
                          ["rank 0: process 4242 on box", "rank 1: process 4242 on box"])
         rows = list(csv.DictReader(io.StringIO(self.exported("csv", log=run)[0])))
         self.assertEqual([row["rank"] for row in rows], ["0"] * 3 + ["1"] * 3)
+
+    def test_stacks(self):
+        records = [dict(record) for record in RECORDS if record["ev"] not in ("alloc", "free")]
+        shape = {"ev": "shape", "t": 17000, "step": 3, "dev": 0, "id": 0, "bytes": 1000, "site": "main+0x1 > net+0x2 > op;x+0x3", "requests": 9, "high": 1}
+        records += [shape, shape | {"t": 18000, "high": 3}, shape | {"id": 1, "bytes": 50, "site": "main+0x1"}, shape | {"id": 2, "bytes": 7, "high": 2},
+                    shape | {"id": 3, "dev": 1, "bytes": 11}]
+        no_site = {name: value for name, value in shape.items() if name != "site"} | {"id": 4, "high": 5}
+        log = self.log([*records, no_site])
+        self.assertEqual(self.exported("collapsed", log=log)[0],
+                         "main+0x1 50\nmain+0x1;net+0x2;op:x+0x3 3025\nunknown 5000\n")
+        self.assertEqual(self.exported("collapsed", "--dev", "1", log=log)[0], "main+0x1;net+0x2;op:x+0x3 11\n")
+        document = json.loads(self.exported("speedscope", log=log)[0])
+        frames, profile = [frame["name"] for frame in document["shared"]["frames"]], document["profiles"][0]
+        self.assertEqual([[frames[i] for i in stack] for stack in profile["samples"]],
+                         [["main+0x1"], ["main+0x1", "net+0x2", "op;x+0x3"], ["unknown"]])
+        self.assertEqual((profile["weights"], profile["endValue"], profile["unit"]), ([50, 3025, 5000], 8075, "bytes"))
+        self.assertEqual(self.exported("collapsed", log=self.log(RECORDS))[0], "")
+        self.refused("collapsed", self.log([*records, shape | {"id": 1 << 32}]), f"line {len(records) + 1}: expected a shape below 2^32")
+
+    def test_totals(self):
+        self.expect("late.openmetrics", self.exported("openmetrics", log=DATA / "late.jsonl")[0])
+        late = [json.loads(line) for line in (DATA / "late.jsonl").read_text().splitlines()]
+        whole = self.exported("openmetrics", log=self.log(late))[0]
+        killed, said = self.exported("openmetrics", log=self.log(late[:-1]))
+        self.assertIn("device 0 has no end: its figures are those of its steps", said)
+        differ = {line.split("{")[0] for line in set(whole.splitlines()) ^ set(killed.splitlines())}
+        steps = [record for record in late if record["ev"] == "step"]
+        for name in "requests", "hits", "misses", "bypassed":
+            self.assertIn(f'shapecache_{name}_total{{run="{late[0]["run"]}",rank="0",device="0"}} {sum(r[name] for r in steps)}\n', killed)
+        self.assertLessEqual(differ, {"shapecache_driver_allocs_total", "shapecache_driver_frees_total"}, "the log's own end and steps differ in these")
+        late[0]["run"] = 'a "b"\\c'
+        self.assertIn('{run="a \\"b\\"\\\\c",rank="0",device="0"}', self.exported("openmetrics", log=self.log(late))[0])
+        text = self.exported("openmetrics", log=DATA / "ranks")[0]
+        self.assertEqual(len(set(re.findall(r'^shapecache_requests_total\{.*rank="(\d+)"', text, re.M))), len(list((DATA / "ranks").glob("r*.jsonl"))))
+        self.assertEqual(len(re.findall("^# TYPE ", text, re.M)), len(set(re.findall(r"^# TYPE (\S+)", text, re.M))))
+        self.assertTrue(text.endswith("\n# EOF\n"))
 
     def test_of_one_device_only(self):
         self.assertEqual(self.exported("trace", "--dev", "1")[0], "# shapecache 0.1.0, device 1\n# step 0\na 0 64\n")
@@ -165,14 +202,14 @@ class Export(Case):
         print(f"SC_SEED={seed}")
         dice = random.Random(seed)
         whole = LOG.read_bytes()
-        for _ in range(120):
+        for _ in range(60):
             bad = bytearray(whole)
             for _ in range(dice.randrange(1, 6)):
                 at = dice.randrange(len(bad))
                 bad[at:at + dice.randrange(0, 30)] = bytes(dice.choice(b'{}[],:"0x9\\\n\xff-e') for _ in range(dice.randrange(0, 6)))
             path = self.folder / "bad.jsonl"
             path.write_bytes(bad)
-            for form in "trace", "rmm", "csv", "chrome":
+            for form in "trace", "rmm", "csv", "chrome", "collapsed", "speedscope", "openmetrics":
                 done = subprocess.run([str(TOOL), "export", "--to", form, str(path)], capture_output=True, timeout=60, env=clean_environment(), check=False)
                 self.assertIn(done.returncode, (0, 3), (form, bytes(bad)))
                 self.assertTrue(done.returncode == 0 or done.stderr.splitlines()[-1].startswith(b"shapecache: export: "), done.stderr)
@@ -197,7 +234,7 @@ class Export(Case):
         self.assertTrue(pipe.is_fifo())
 
     def test_what_cannot_be_understood_is_refused(self):
-        self.fails(call("export", LOG), 2, "--to wants trace, rmm, csv or chrome")
+        self.fails(call("export", LOG), 2, "--to wants trace, rmm, csv, chrome, collapsed, speedscope or openmetrics")
         self.fails(call("export", "--to", "pdf", LOG), 2, "--to wants")
         self.fails(call("export", "--to"), 2, "--to wants")
         self.fails(call("export", "--to", "csv"), 2, "which log")
