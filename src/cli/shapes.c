@@ -60,6 +60,7 @@ typedef struct shapes_request {
     const char *log, *save;
     const struct sort *sort;
     uint64_t top;
+    bool is_json;
 } shapes_request;
 
 /* One shape of one device. */
@@ -169,6 +170,36 @@ static void print(const sc_history *history, const list *all)
     }
     if (all->shown)
         sc_table_print(&table);
+}
+
+static void print_json(const list *all)
+{
+    sc_emit_open(NULL, '{');
+    sc_emit_u64("v", 1);
+    sc_emit_open("shapes", '[');
+    for (size_t i = 0; i < all->shown; i++) {
+        const sc_shape *shape = all->at[i].shape;
+
+        sc_emit_open(NULL, '{');
+        sc_emit_u64("dev", all->at[i].device->ordinal);
+        sc_emit_u64("id", shape->id);
+        sc_emit_u64("bytes", shape->bytes);
+        sc_emit_text("site", shape->site);
+        if (shape->hint.label[0])
+            sc_emit_text("label", shape->hint.label);
+        if (shape->hint.count) {
+            sc_emit_open("dims", '[');
+            for (unsigned d = 0; d < shape->hint.count; d++)
+                sc_emit_u64(NULL, shape->hint.dims[d]);
+            sc_emit_end(']');
+        }
+#define SHOW(member, field) sc_emit_u64(sc_field_name(SC_F_##field), shape->member);
+        SC_SHAPE_COUNTS(SHOW)
+#undef SHOW
+        sc_emit_end('}');
+    }
+    sc_emit_end(']');
+    sc_emit_end('}');
 }
 
 /* Of all devices; 0: they differ, or it is not told. */
@@ -364,6 +395,8 @@ static int parse(shapes_request *request, int count, char **arguments)
             if (!next || !sc_parse_u64(next, &request->top))
                 return sc_usage(&sc_command_shapes, "shapes: --top wants a number of shapes");
             i++;
+        } else if (!strcmp(argument, "--json")) {
+            request->is_json = true;
         } else if (!strcmp(argument, "--save")) {
             if (!next || !*next)
                 return sc_usage(&sc_command_shapes, "shapes: --save wants the name of a file");
@@ -396,6 +429,8 @@ static int read_and_show(const shapes_request *request, const char *log)
 
     if (request->save)
         status = save(history, &all, request->save);
+    else if (request->is_json)
+        print_json(&all);
     else
         print(history, &all);
     free(all.at);
@@ -421,7 +456,7 @@ const sc_command sc_command_shapes = {
     .name = "shapes",
     .run = shapes,
     .summary = "list the shapes of a run, or save them as a declared set",
-    .help = "usage: shapecache shapes [--sort BY] [--top N] [--save FILE] PATH\n"
+    .help = "usage: shapecache shapes [--sort BY] [--top N] [--json] [--save FILE] PATH\n"
             "\n"
             "List the shapes that the program of one log asked for, or save them for\n"
             "SHAPECACHE_SHAPES=FILE, which lets a later run cache from its first request on.\n"
@@ -430,6 +465,7 @@ const sc_command sc_command_shapes = {
             "  --sort BY    most first: high (bytes live at once, the default), bytes,\n"
             "               requests, hits, misses, evicted; or seen, in order of first sight\n"
             "  --top N      only the first N of them\n"
+            "  --json       a document for programs\n"
             "  --save FILE  write them to FILE, which docs/shapes.md describes; nothing is\n"
             "               listed\n"
             "\n"

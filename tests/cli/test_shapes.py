@@ -50,6 +50,17 @@ class Shapes(Case):
         self.assertEqual(self.ids("--sort", "requests", "--top", "2"), self.ids("--sort", "requests")[:2])
         self.assertEqual(self.listed("--top", "0"), "")
 
+    def test_a_document_holds_the_last_row_of_each_shape(self):
+        rows = {record["id"]: record for record in LATE if record["ev"] == "shape"}
+        document = json.loads(self.listed("--json", "--sort", "bytes"))
+        self.assertEqual(document["v"], 1)
+        self.assertEqual([shape["id"] for shape in document["shapes"]], self.ids("--sort", "bytes"))
+        for shape in document["shapes"]:
+            self.assertEqual(shape | {"ev": "shape"}, {name: value for name, value in rows[shape["id"]].items() if name not in ("t", "step")})
+        records = [record | {"label": "keys", "dims": [2, 3]} if record["ev"] == "shape" else record for record in LATE]
+        shape = json.loads(self.listed("--json", "--top", "1", log=self.log(records)))["shapes"][0]
+        self.assertEqual((shape["label"], shape["dims"]), ("keys", [2, 3]))
+
     def test_a_saved_set_is_what_the_page_says(self):
         text, said = self.saved()
         self.expect("shapes.set", text)
