@@ -93,10 +93,12 @@ static void print_row(const bench *one, const char *what, times *seen, const tim
 
     printf("%-16s %9.0f KiB %10.2f us %10.2f us %8.2f GB/s", what, (double)one->bytes / 1024,
            (double)enqueue / calls / 1000, (double)whole / calls / 1000, moved / (double)whole);
-    if (plain)
-        printf(" %8.2f us more, %.2f x whole",
-               ((double)enqueue - (double)plain->enqueue[one->rounds / 2]) / calls / 1000,
-               (double)whole / (double)plain->whole[one->rounds / 2]);
+    if (plain) {
+        uint64_t middle = one->rounds / 2, before = plain->enqueue[middle];
+
+        printf(" %8.2f us more, %.2f x whole", ((double)enqueue - (double)before) / calls / 1000,
+               (double)whole / (double)plain->whole[middle]);
+    }
     puts("");
 }
 

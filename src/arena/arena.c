@@ -108,7 +108,7 @@ void sc_arena_abandon(sc_arena *arena)
 
 static bool is_ignored(const sc_arena *arena, sc_address source)
 {
-    for (uint32_t i = 0; i < arena->ignored_count; i++)
+    for (uint32_t i = 0; arena->ignored && i < arena->ignored_count; i++)
         if (arena->ignored[i] == source)
             return true;
     return false;
@@ -133,6 +133,8 @@ static shapecache_status make_plan(sc_arena *arena, sc_address source, uint64_t 
 {
     shapecache_arena_info *counters = &arena->counters;
 
+    bool is_kept = true;
+
     *out = (plan){.place = SC_PLACE_DEVICE};
     if (is_ignored(arena, source))
         out->kept = &counters->kept_ignored;
@@ -140,7 +142,9 @@ static shapecache_status make_plan(sc_arena *arena, sc_address source, uint64_t 
         out->kept = &counters->kept_small;
     else if (is_among_last(arena))
         out->kept = &counters->kept_last;
-    if (out->kept)
+    else
+        is_kept = false;
+    if (is_kept)
         return SHAPECACHE_OK;
     out->is_demand = true;
     if (!arena->config.capacity) {

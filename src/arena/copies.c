@@ -27,8 +27,11 @@ int sc_copies_init(sc_copies *copies, const sc_copy_driver *driver)
 /* Twice, since what is at stake is memory that copies may write. */
 static bool finish(const sc_copies *copies, sc_stream stream)
 {
-    return copies->driver->stream_finish(stream) == SC_CUDA_SUCCESS ||
-           copies->driver->stream_finish(stream) == SC_CUDA_SUCCESS;
+    bool is_done = false;
+
+    for (int tries = 0; tries < 2 && !is_done; tries++)
+        is_done = copies->driver->stream_finish(stream) == SC_CUDA_SUCCESS;
+    return is_done;
 }
 
 bool sc_copies_finish(sc_copies *copies)
