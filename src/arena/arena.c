@@ -114,10 +114,13 @@ static bool is_ignored(const sc_arena *arena, sc_address source)
     return false;
 }
 
-/* Where a tensor is to go. `kept`: the counter of why it stays where it is; NULL: it does not. */
+/* Why a tensor stays where it is, if it does. */
+typedef enum reason { GOES, IS_IGNORED, IS_SMALL, IS_LAST, IS_FULL, IS_DRY } reason;
+
+/* Where a tensor is to go. */
 typedef struct plan {
     sc_place place;
-    uint64_t *kept;
+    reason kept;
     bool is_demand;
 } plan;
 
@@ -131,28 +134,22 @@ static bool is_among_last(const sc_arena *arena)
 
 static shapecache_status make_plan(sc_arena *arena, sc_address source, uint64_t bytes, plan *out)
 {
-    shapecache_arena_info *counters = &arena->counters;
-
-    bool is_kept = true;
-
     *out = (plan){.place = SC_PLACE_DEVICE};
     if (is_ignored(arena, source))
-        out->kept = &counters->kept_ignored;
+        out->kept = IS_IGNORED;
     else if (bytes < arena->config.bytes_least)
-        out->kept = &counters->kept_small;
+        out->kept = IS_SMALL;
     else if (is_among_last(arena))
-        out->kept = &counters->kept_last;
-    else
-        is_kept = false;
-    if (is_kept)
+        out->kept = IS_LAST;
+    if (out->kept)
         return SHAPECACHE_OK;
     out->is_demand = true;
     if (!arena->config.capacity) {
-        out->kept = &counters->kept_dry;
+        out->kept = IS_DRY;
     } else if (sc_stack_fits(&arena->stack, bytes)) {
         out->place = SC_PLACE_PINNED;
     } else if (arena->config.full == SHAPECACHE_ARENA_FULL_KEEP) {
-        out->kept = &counters->kept_full;
+        out->kept = IS_FULL;
     } else if (arena->config.full == SHAPECACHE_ARENA_FULL_PAGEABLE) {
         out->place = SC_PLACE_PAGEABLE;
     } else {
@@ -191,11 +188,20 @@ static shapecache_status copy_out(sc_arena *arena, sc_entry *entry, sc_stream st
     return sc_arena_say_driver(arena, result);
 }
 
+static void count_kept(shapecache_arena_info *counters, reason why)
+{
+    counters->kept_ignored += why == IS_IGNORED;
+    counters->kept_small += why == IS_SMALL;
+    counters->kept_last += why == IS_LAST;
+    counters->kept_full += why == IS_FULL;
+    counters->kept_dry += why == IS_DRY;
+}
+
 static void count_offload(sc_arena *arena, const sc_entry *entry, const plan *one)
 {
     arena->counters.offloads++;
     if (one->kept) {
-        ++*one->kept;
+        count_kept(&arena->counters, one->kept);
         arena->counters.kept_bytes += entry->bytes;
         return;
     }
