@@ -38,7 +38,7 @@ enum {
     SHAPECACHE_SCOPE_LOG = 4,         /* a `scope` record in the log when it ends */
 
     SHAPECACHE_SCOPE_DEPTH_MOST = 32, /* scopes open at once in one thread */
-    SHAPECACHE_SCOPE_OPEN_MOST = 64,  /* on one device, by all threads */
+    SHAPECACHE_SCOPE_OPEN_MOST = 64,  /* in the process, by all threads */
     SHAPECACHE_SCOPE_NAME_MOST = 63   /* bytes of a name, without the terminator */
 };
 
@@ -62,8 +62,8 @@ typedef struct shapecache_scope_info {
  * follow in the same thread, whatever happens in between; a scope that is begun before the first
  * allocation is one too, and so is one in a process whose cache is off. Errors, with nothing begun:
  * SHAPECACHE_EVALUE (no name, or flags that do not exist), SHAPECACHE_ESCOPE (too deep, or too many
- * on the device), SHAPECACHE_EMEMORY (out of host memory), SHAPECACHE_EOFF (called from a signal
- * handler in the middle of an allocation). Thread-safe. */
+ * in the process), SHAPECACHE_EOFF (called from a signal handler in the middle of an allocation).
+ * Thread-safe. */
 SHAPECACHE_API shapecache_status shapecache_scope_begin(const char *name, unsigned flags);
 
 /* The thread's innermost scope ends. *info (NULL: not wanted) is written on success only. Errors:

@@ -19,7 +19,6 @@ enum { SC_DEVICE_MOST = 64, SC_CONTEXT_MOST = 256 };
 /* What an open memory scope has seen of the device so far; see region.h. */
 typedef struct sc_watch {
     const struct sc_region *owner;
-    int thread;            /* as the kernel numbers them */
     sc_marks before, most; /* before.held: live and idle */
 } sc_watch;
 

@@ -7,20 +7,23 @@
 #include "engine/memory.h"
 #include "engine/process.h"
 #include "engine/thread.h"
-#include <stdlib.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-_Static_assert((int)SHAPECACHE_SCOPE_OPEN_MOST == (int)SC_WATCH_MOST, "as the header says");
+_Static_assert((int)SHAPECACHE_SCOPE_OPEN_MOST == (int)SC_WATCH_MOST, "each may watch each device");
 
 typedef struct sc_region {
+    atomic_int thread; /* whose it is, as the kernel numbers them; 0: nobody's */
     struct sc_region *outer;
     sc_device *device; /* NULL: none was current */
     unsigned depth, flags;
     uint64_t began, trimmed;
     char name[SHAPECACHE_SCOPE_NAME_MOST + 1];
 } sc_region;
+
+static sc_region regions[SC_WATCH_MOST];
 
 static int thread_number(void)
 {
@@ -53,34 +56,14 @@ static sc_marks end_lap(sc_device *device)
     return (sc_marks){.live = now.live, .held = now.live + now.idle};
 }
 
-/* Under the device's lock. */
-static void drop_orphans(sc_device *device)
+static void watch(sc_device *device, const sc_region *region)
 {
-    unsigned kept = 0;
-
-    for (unsigned i = 0; i < device->watch_count; i++)
-        if (is_alive(device->watches[i].thread))
-            device->watches[kept++] = device->watches[i];
-    device->watch_count = kept;
-}
-
-static bool watch(sc_device *device, const sc_region *region)
-{
-    int thread = thread_number();
-    bool has_room;
-
     sc_lock(&device->lock);
-    if (device->watch_count == SC_WATCH_MOST)
-        drop_orphans(device);
-    has_room = device->watch_count < SC_WATCH_MOST;
-    if (has_room) {
-        const sc_marks now = end_lap(device);
+    const sc_marks now = end_lap(device);
 
-        device->watches[device->watch_count++] =
-            (sc_watch){.owner = region, .thread = thread, .before = now, .most = now};
-    }
+    device->watches[device->watch_count++] =
+        (sc_watch){.owner = region, .before = now, .most = now};
     sc_unlock(&device->lock);
-    return has_room;
 }
 
 /* Under the device's lock. False: the device came after the region. */
@@ -108,21 +91,53 @@ static void unwatch(const sc_region *region)
     }
 }
 
-static bool start_watching(sc_region *region)
+/* In a forked child no thread of its parent's is alive, but this one has what it had open there. */
+static bool is_open_here(const sc_region *region)
+{
+    const sc_region *open = sc_thread_self.region;
+
+    while (open && open != region)
+        open = open->outer;
+    return open != NULL;
+}
+
+/* One that is nobody's, or that a thread has left open and ended. NULL: there is none. Without a
+ * lock, which a forked child might wait for in vain. */
+static sc_region *claim(bool is_on)
+{
+    const int self = thread_number();
+
+    for (unsigned i = 0; i < SC_WATCH_MOST; i++) {
+        int nobody = 0;
+
+        if (atomic_compare_exchange_strong(&regions[i].thread, &nobody, self))
+            return &regions[i];
+    }
+    for (unsigned i = 0; i < SC_WATCH_MOST; i++) {
+        int owner = atomic_load(&regions[i].thread);
+
+        if (owner == 0 || is_alive(owner) || is_open_here(&regions[i]) ||
+            !atomic_compare_exchange_strong(&regions[i].thread, &owner, self))
+            continue;
+        if (is_on)
+            unwatch(&regions[i]);
+        return &regions[i];
+    }
+    return NULL;
+}
+
+static void start_watching(sc_region *region)
 {
     sc_context context;
-    bool is_watched = true;
 
     region->device = sc_device_current_known(&context);
     if (region->device && region->flags & SHAPECACHE_SCOPE_TRIM_BEFORE)
         region->trimmed = sc_memory_trim(region->device);
     if (region->device)
-        return watch(region->device, region);
-    for (sc_device *device = sc_device_next(NULL); device; device = sc_device_next(device))
-        is_watched = watch(device, region) && is_watched;
-    if (!is_watched)
-        unwatch(region);
-    return is_watched;
+        watch(region->device, region);
+    else
+        for (sc_device *device = sc_device_next(NULL); device; device = sc_device_next(device))
+            watch(device, region);
 }
 
 int sc_region_begin(const char *name, unsigned flags, bool is_on)
@@ -131,17 +146,20 @@ int sc_region_begin(const char *name, unsigned flags, bool is_on)
 
     if (outer && outer->depth + 1 == SHAPECACHE_SCOPE_DEPTH_MOST)
         return SHAPECACHE_ESCOPE;
-    region = calloc(1, sizeof *region);
+    region = claim(is_on);
     if (!region)
-        return SHAPECACHE_EMEMORY;
+        return SHAPECACHE_ESCOPE;
     region->outer = outer;
+    region->device = NULL;
     region->depth = outer ? outer->depth + 1 : 0;
     region->flags = flags;
-    memcpy(region->name, name, sc_text_fitting(name, strlen(name), SHAPECACHE_SCOPE_NAME_MOST));
-    if (is_on && !start_watching(region)) {
-        free(region);
-        return SHAPECACHE_ESCOPE;
-    }
+    region->trimmed = 0;
+    size_t length = sc_text_fitting(name, strlen(name), SHAPECACHE_SCOPE_NAME_MOST);
+
+    memcpy(region->name, name, length);
+    region->name[length] = '\0';
+    if (is_on)
+        start_watching(region);
     region->began = sc_clock_ns();
     sc_thread_self.region = region;
     return SHAPECACHE_OK;
@@ -221,6 +239,6 @@ int sc_region_end(shapecache_scope_info *info, bool is_on)
     }
     if (is_on && !region->device)
         unwatch(region);
-    free(region);
+    atomic_store(&region->thread, 0);
     return device ? SHAPECACHE_OK : SHAPECACHE_EOFF;
 }

@@ -14,8 +14,9 @@
  * is, and the one that is current at its end counts; a device that has made its first allocation
  * since then is known by its totals.
  *
- * The device's lock guards its watches. The watches of threads that ended with regions open are
- * dropped when the list is full. A region is the thread's own memory (malloc). */
+ * The device's lock guards its watches. Regions are as many as a device has watches, in memory of
+ * the process's own; those that a thread left open when it ended are used again when all are taken.
+ */
 #ifndef SC_ENGINE_REGION_H
 #define SC_ENGINE_REGION_H
 

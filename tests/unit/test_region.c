@@ -2,6 +2,7 @@
  * Memory scopes: what each sees, and how they nest. */
 #include "support/regions.h"
 #include "support/suite.h"
+#include <string.h>
 
 static const uint64_t sizes[] = {4 * MIB, 6 * MIB};
 enum { SIZES = 2, LOG = SHAPECACHE_SCOPE_LOG };
@@ -219,14 +220,18 @@ END_TEST
 START_TEST(no_record_of_many_scopes_in_one_step_is_lost)
 {
     room_free(room_alloc(MIB));
-    for (int i = 0; i < 5000; i++) {
+    for (int i = 0; i < 2000; i++) {
         begin("one of many", LOG);
         (void)end();
     }
     sc_engine_finish();
     lines log = room_log();
 
-    ck_assert_uint_eq(lines_count(&log, "scope"), 5000);
+    size_t scopes = 0;
+
+    for (size_t i = 0; i < log.count; i++)
+        scopes += strstr(log.line[i], "\"ev\":\"scope\"") != NULL;
+    ck_assert_uint_eq(scopes, 2000);
     ck_assert_uint_eq(lines_count(&log, "warn"), 0);
     lines_release(&log);
 }

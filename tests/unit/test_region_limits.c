@@ -87,9 +87,11 @@ static void run_thread(void *(*run)(void *), void *argument)
 
 START_TEST(threads_that_end_with_scopes_open_leave_room_for_others)
 {
+    int count = 7;
+
     room_free(room_alloc(2 * MIB));
     for (int i = 0; i < 20; i++)
-        run_thread(leave_open, &(int){7});
+        run_thread(leave_open, &count);
     begin("scope", 0);
     room_free(room_alloc(4 * MIB));
     ck_assert_uint_eq(end().live_peak, 4 * MIB);
@@ -111,17 +113,16 @@ static void *hold_open(void *count)
     return NULL;
 }
 
-START_TEST(a_device_has_room_for_so_many_scopes_of_all_threads)
+START_TEST(a_process_has_room_for_so_many_scopes_of_all_threads)
 {
+    int half = SHAPECACHE_SCOPE_OPEN_MOST / 2;
     pthread_t threads[2];
 
     room_free(room_alloc(2 * MIB));
     ck_assert_int_eq(pthread_barrier_init(&all_open, NULL, 3), 0);
     ck_assert_int_eq(pthread_barrier_init(&may_end, NULL, 3), 0);
     for (int i = 0; i < 2; i++)
-        ck_assert_int_eq(
-            pthread_create(&threads[i], NULL, hold_open, &(int){SHAPECACHE_SCOPE_OPEN_MOST / 2}),
-            0);
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, hold_open, &half), 0);
     (void)pthread_barrier_wait(&all_open);
     ck_assert_int_eq(shapecache_scope_begin("one too many", 0), SHAPECACHE_ESCOPE);
     fake_set_current(0); /* it would watch every device there is */
@@ -148,6 +149,33 @@ START_TEST(a_process_whose_cache_is_off_still_balances_its_scopes)
     ck_assert_int_eq(shapecache_scope_end(NULL), SHAPECACHE_ESCOPE);
     room_free(block);
     ck_assert(!room_has_file("log"));
+}
+END_TEST
+
+START_TEST(a_forked_child_does_not_take_its_own_open_scopes_for_others)
+{
+    int status, count = 7;
+
+    room_free(room_alloc(2 * MIB));
+    for (int i = 0; i < 8; i++)
+        run_thread(leave_open, &count);
+    for (int i = 0; i < 8; i++)
+        begin("scope", 0);
+    pid_t child = fork();
+
+    if (child == 0) {
+        int depth = 8;
+
+        while (shapecache_scope_begin("deeper", 0) == SHAPECACHE_OK)
+            depth++;
+        while (shapecache_scope_end(NULL) != SHAPECACHE_ESCOPE)
+            depth--;
+        _exit(depth);
+    }
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    for (int i = 0; i < 8; i++)
+        (void)end();
 }
 END_TEST
 
@@ -260,8 +288,9 @@ END_TEST
 SC_SUITE_WITH("region_limits", room_enter, room_close, an_end_without_a_beginning_changes_nothing,
               a_beginning_that_cannot_be_used_begins_nothing, scopes_nest_only_so_deep,
               threads_that_end_with_scopes_open_leave_room_for_others,
-              a_device_has_room_for_so_many_scopes_of_all_threads,
+              a_process_has_room_for_so_many_scopes_of_all_threads,
               a_process_whose_cache_is_off_still_balances_its_scopes,
+              a_forked_child_does_not_take_its_own_open_scopes_for_others,
               a_forked_child_ends_its_parents_scopes_in_its_own_copy,
               after_the_end_of_the_run_scopes_still_balance,
               a_signal_handler_inside_an_allocation_begins_and_ends_nothing,
