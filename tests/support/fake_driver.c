@@ -1,57 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-#include "support/fake_driver.h"
 #include "engine/thread.h"
-#include <pthread.h>
+#include "support/fake_state.h"
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEVICES = 2, BLOCKS = 4096, CONTEXTS = 512, DEPTH = 8, REGISTERED = 256 };
 enum { INVALID_CONTEXT = 201, ALREADY_REGISTERED = 712, NOT_REGISTERED = 713 };
 
-typedef struct block {
-    sc_address address;
-    uint64_t bytes;
-    sc_context context;
-    bool is_live;
-} block;
-
-typedef struct context_record {
-    int device;
-    bool is_alive;
-} context_record;
-
-static struct {
-    pthread_mutex_t lock;
-    uint64_t memory, used[DEVICES];
-    uint64_t others;      /* of each device: another process's */
-    block blocks[BLOCKS]; /* a block that died is used again for the next allocation of its size */
-    unsigned block_count;
-    sc_address next;
-    context_record contexts[CONTEXTS]; /* a context is its index + 1 */
-    unsigned context_count;
-    unsigned calls, counts[FAKE_CALL_COUNT];
-    unsigned fail_at, kind_times[FAKE_CALL_COUNT];
-    int fail_result, kind_result[FAKE_CALL_COUNT];
-    sc_context last_waited;
-    const void *registered[REGISTERED]; /* NULL: free */
-    bool was_under_lock;
-    void (*on_wait)(void);
-    void (*on_free)(void);
-} fake = {.lock = PTHREAD_MUTEX_INITIALIZER};
+struct fake_state fake = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static _Thread_local sc_context stack[DEPTH];
 static _Thread_local unsigned depth; /* 0: no context is current */
-
-static void take(void)
-{
-    (void)pthread_mutex_lock(&fake.lock);
-}
-
-static void give(void)
-{
-    (void)pthread_mutex_unlock(&fake.lock);
-}
 
 /* Counts the call; the error it must answer with, or 0. Under the lock. */
 static int enter(fake_call kind)
@@ -68,27 +27,27 @@ static int enter(fake_call kind)
     return 0;
 }
 
-static context_record *find_context(sc_context context)
+static fake_context *find_context(sc_context context)
 {
     if (context == 0 || context > fake.context_count || !fake.contexts[context - 1].is_alive)
         return NULL;
     return &fake.contexts[context - 1];
 }
 
-static context_record *current(void)
+static fake_context *current(void)
 {
     return depth ? find_context(stack[depth - 1]) : NULL;
 }
 
 /* A dead block of this size, else a new one. */
-static block *find_room(uint64_t bytes)
+static fake_block *find_room(uint64_t bytes)
 {
     for (unsigned i = fake.block_count; i-- > 0;)
         if (!fake.blocks[i].is_live && fake.blocks[i].bytes == bytes)
             return &fake.blocks[i];
     if (fake.block_count == BLOCKS)
         return NULL;
-    block *fresh = &fake.blocks[fake.block_count++];
+    fake_block *fresh = &fake.blocks[fake.block_count++];
 
     fresh->address = fake.next;
     fresh->bytes = bytes;
@@ -100,7 +59,7 @@ static int mem_alloc(sc_address *address, size_t bytes)
 {
     take();
     int result = enter(FAKE_MEM_ALLOC);
-    const context_record *context = current();
+    const fake_context *context = current();
 
     if (!result && !context)
         result = INVALID_CONTEXT;
@@ -108,7 +67,7 @@ static int mem_alloc(sc_address *address, size_t bytes)
         result = SC_CUDA_INVALID_VALUE;
     else if (!result && bytes > fake.memory - fake.others - fake.used[context->device])
         result = SC_CUDA_OUT_OF_MEMORY;
-    block *room = result ? NULL : find_room(bytes);
+    fake_block *room = result ? NULL : find_room(bytes);
 
     if (room) {
         room->is_live = true;
@@ -122,7 +81,7 @@ static int mem_alloc(sc_address *address, size_t bytes)
     return result;
 }
 
-static block *find_live(sc_address address)
+fake_block *fake_find_live(sc_address address)
 {
     for (unsigned i = 0; i < fake.block_count; i++)
         if (fake.blocks[i].is_live && fake.blocks[i].address == address)
@@ -130,7 +89,7 @@ static block *find_live(sc_address address)
     return NULL;
 }
 
-static void kill_block(block *dead)
+static void kill_block(fake_block *dead)
 {
     dead->is_live = false;
     fake.used[fake.contexts[dead->context - 1].device] -= dead->bytes;
@@ -153,7 +112,7 @@ static int mem_free(sc_address address)
         call();
     take();
     int result = enter(FAKE_MEM_FREE);
-    block *found = find_live(address);
+    fake_block *found = fake_find_live(address);
 
     if (!result && address && !found)
         result = SC_CUDA_INVALID_VALUE;
@@ -167,7 +126,7 @@ static int mem_info(size_t *free_bytes, size_t *total_bytes)
 {
     take();
     int result = enter(FAKE_MEM_INFO);
-    const context_record *context = current();
+    const fake_context *context = current();
 
     if (!result && !context)
         result = INVALID_CONTEXT;
@@ -186,7 +145,7 @@ static int mem_range(sc_address *base, size_t *bytes, sc_address inside)
     bool is_found = false;
 
     for (unsigned i = 0; !result && i < fake.block_count; i++) {
-        const block *one = &fake.blocks[i];
+        const fake_block *one = &fake.blocks[i];
 
         if (!one->is_live || inside < one->address || inside - one->address >= one->bytes)
             continue;
@@ -213,7 +172,7 @@ static int context_device(int *device)
 {
     take();
     int result = enter(FAKE_CONTEXT_DEVICE);
-    const context_record *context = current();
+    const fake_context *context = current();
 
     if (!result && !context)
         result = INVALID_CONTEXT;
@@ -350,7 +309,7 @@ sc_context fake_new_context(int device)
     take();
     if (fake.context_count == CONTEXTS)
         abort();
-    fake.contexts[fake.context_count++] = (context_record){.device = device, .is_alive = true};
+    fake.contexts[fake.context_count++] = (fake_context){.device = device, .is_alive = true};
     sc_context made = fake.context_count;
 
     give();
@@ -381,7 +340,7 @@ void fake_end_context(sc_context context)
 void fake_revive_context(sc_context context, int device)
 {
     take();
-    fake.contexts[context - 1] = (context_record){.device = device, .is_alive = true};
+    fake.contexts[context - 1] = (fake_context){.device = device, .is_alive = true};
     give();
 }
 
@@ -405,105 +364,5 @@ void fake_fail_kind(fake_call kind, unsigned times, int result)
     take();
     fake.kind_times[kind] = times;
     fake.kind_result[kind] = result;
-    give();
-}
-
-unsigned fake_calls(void)
-{
-    take();
-    unsigned calls = fake.calls;
-
-    give();
-    return calls;
-}
-
-unsigned fake_count(fake_call kind)
-{
-    take();
-    unsigned count = fake.counts[kind];
-
-    give();
-    return count;
-}
-
-void fake_forget_counts(void)
-{
-    take();
-    memset(fake.counts, 0, sizeof fake.counts);
-    fake.calls = 0;
-    give();
-}
-
-uint64_t fake_live_bytes(void)
-{
-    uint64_t bytes = 0;
-
-    take();
-    for (int device = 0; device < DEVICES; device++)
-        bytes += fake.used[device];
-    give();
-    return bytes;
-}
-
-unsigned fake_live_blocks(void)
-{
-    unsigned count = 0;
-
-    take();
-    for (unsigned i = 0; i < fake.block_count; i++)
-        count += fake.blocks[i].is_live;
-    give();
-    return count;
-}
-
-unsigned fake_registered(void)
-{
-    unsigned count = 0;
-
-    take();
-    for (unsigned i = 0; i < REGISTERED; i++)
-        count += fake.registered[i] != NULL;
-    give();
-    return count;
-}
-
-bool fake_is_live(sc_address address)
-{
-    take();
-    bool is_live = find_live(address) != NULL;
-
-    give();
-    return is_live;
-}
-
-sc_context fake_last_waited(void)
-{
-    take();
-    sc_context last = fake.last_waited;
-
-    give();
-    return last;
-}
-
-bool fake_was_called_under_lock(void)
-{
-    take();
-    bool was = fake.was_under_lock;
-
-    give();
-    return was;
-}
-
-void fake_on_free(void (*call)(void))
-{
-    take();
-    fake.on_free = call;
-    give();
-}
-
-void fake_on_wait(void (*call)(void))
-{
-    take();
-    fake.on_wait = call;
     give();
 }
