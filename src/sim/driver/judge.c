@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "alias.h"
 #include "graph_memory.h"
 #include "internal.h"
 #include "lock.h"
@@ -31,6 +32,8 @@ static struct verdict judge_deferred(const struct sim_touch *touch, struct sim_r
 {
     uint64_t former = sim_ledger_unfinished(record, touch);
 
+    if (former == 0)
+        former = sim_alias_unfinished(record, touch);
     return former == 0 ? (struct verdict){NULL, NULL, 0}
                        : (struct verdict){"early-reuse",
                                           "before operations were done of allocation", former};

@@ -19,7 +19,8 @@
  *
  * SIMCUDA_JUDGE=sync: a free waits for the device, as CUDA's does, so what was enqueued before it
  * must be done when it returns. SIMCUDA_JUDGE=deferred: a free need not wait; it is only wrong to
- * use memory again (early-reuse) while the former owner's operations are unfinished. Leaks are
+ * use memory again (early-reuse), be it mapped at another address, while the former owner's
+ * operations are unfinished. Leaks are
  * counted in the report, and violations of kind "leak" with SIMCUDA_LEAKS=1. */
 #ifndef SC_SIM_JUDGE_H
 #define SC_SIM_JUDGE_H

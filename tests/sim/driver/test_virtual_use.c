@@ -235,6 +235,53 @@ static void unmap_under_work(void)
     ck_assert_int_eq(*(char *)address, 0); /* the new memory was not touched */
 }
 
+static struct gate old_gate;
+
+/* A cache that need not wait gives the memory to its next owner at another address, while (early)
+ * or after the last one's work is done. */
+static void reuse_at_another_address(bool early)
+{
+    CUmemGenericAllocationHandle handle;
+    CUstream old, next;
+    CUdeviceptr address;
+
+    setenv("SIMCUDA_JUDGE", "deferred", 1);
+    start();
+    OK(cuStreamCreate(&old, CU_STREAM_NON_BLOCKING));
+    OK(cuStreamCreate(&next, CU_STREAM_NON_BLOCKING));
+    address = reserve(4 * UNIT);
+    handle = create(UNIT);
+    OK(cuMemMap(address, UNIT, 0, handle, 0));
+    OK(cuMemMap(address + 2 * UNIT, UNIT, 0, handle, 0));
+    allow(address, UNIT);
+    allow(address + 2 * UNIT, UNIT);
+    simcuda_allocated((void *)(address + 4096), 4096);
+    gate_hold(&old_gate, old);
+    OK(cuMemsetD8Async(address + 4096, 1, 4096, old));
+    simcuda_freed(simcuda_freeing((void *)(address + 4096)), 1);
+    if (!early) {
+        gate_open(&old_gate);
+        OK(cuStreamSynchronize(old));
+    }
+    simcuda_allocated((void *)(address + 2 * UNIT), UNIT);
+    OK(cuMemsetD8Async(address + 2 * UNIT, 2, 100, next)); /* what nobody else had */
+    OK(cuMemsetD8Async(address + 2 * UNIT, 2, UNIT, next));
+    OK(cuStreamSynchronize(next));
+    if (early)
+        gate_open(&old_gate);
+    OK(cuStreamSynchronize(old));
+}
+
+static void reuse_early(void)
+{
+    reuse_at_another_address(true);
+}
+
+static void reuse_in_time(void)
+{
+    reuse_at_another_address(false);
+}
+
 static void free_by_another_way(void)
 {
     CUdeviceptr address;
@@ -261,6 +308,8 @@ START_TEST(each_use_of_what_is_not_mapped_is_a_violation_of_its_kind)
         {write_what_may_be_read, "\"no-access\""},
         {unmap_under_work, "\"use-after-free\""},
         {free_by_another_way, "\"invalid-free\""},
+        {reuse_early, "\"early-reuse\""},
+        {reuse_in_time, NULL},
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
