@@ -54,7 +54,7 @@ typedef struct sc_copy_driver {
     int (*event_create)(sc_gpu_event *event);
     int (*event_destroy)(sc_gpu_event event);
     int (*event_record)(sc_gpu_event event, sc_stream stream);
-    int (*event_query)(sc_gpu_event event); /* success, SC_CUDA_NOT_READY, or an error */
+    int (*event_query)(sc_gpu_event event);  /* success, SC_CUDA_NOT_READY, or an error */
     int (*event_finish)(sc_gpu_event event); /* the caller waits for it */
     int (*copy_out)(void *host, sc_address device, size_t bytes, sc_stream stream);
     int (*copy_in)(sc_address device, const void *host, size_t bytes, sc_stream stream);

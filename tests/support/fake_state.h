@@ -23,7 +23,7 @@ typedef struct fake_context {
 extern struct fake_state {
     pthread_mutex_t lock;
     uint64_t memory, used[DEVICES];
-    uint64_t others; /* of each device: another process's */
+    uint64_t others;           /* of each device: another process's */
     fake_block blocks[BLOCKS]; /* one that died serves the next allocation of its size */
     unsigned block_count;
     sc_address next;
