@@ -70,6 +70,8 @@ static int parse(run_request *request, int count, char **arguments)
     }
     if (i == count)
         return sc_usage(&sc_command_run, "run: which program?");
+    if (request->torch.offload && request->torch.view == SC_TORCH_NONE)
+        return sc_usage(&sc_command_run, "run: --offload wants --torch");
     request->command = arguments + i;
     return 0;
 }
@@ -325,7 +327,8 @@ const sc_command sc_command_run = {
     .name = "run",
     .run = run,
     .summary = "run a program with the cache",
-    .help = "usage: shapecache run [--sim] [--torch[=VIEW]] [-n] [--] PROGRAM [ARGUMENT...]\n"
+    .help = "usage: shapecache run [--sim] [--torch[=VIEW]] [--offload[=SIZE]] [-n]\n"
+            "                      [--] PROGRAM [ARGUMENT...]\n"
             "\n"
             "Run PROGRAM with libshapecache.so preloaded. It replaces this process: pid,\n"
             "signals and exit status are the program's own. What LD_PRELOAD held before\n"
@@ -341,12 +344,15 @@ const sc_command sc_command_run = {
             "                 with PyTorch's own cache off, and end a step with each optimizer\n"
             "                 step; pluggable: as PyTorch's allocator instead; segments: leave\n"
             "                 PyTorch its cache, for the sake of other code in PROGRAM\n"
+            "  --offload      with --torch: activations wait for their backward pass in SIZE of\n"
+            "                 page-locked host memory (docs/arena.md); without SIZE, a quarter of\n"
+            "                 the memory there is, shared by the ranks of this host\n"
             "  -n, --dry-run  print the variables and the command instead, for a shell\n"
             "\n"
             "Sets LD_PRELOAD, SHAPECACHE_RUN_ID (unless it is set), with --sim\n"
-            "LD_LIBRARY_PATH, and with --torch PYTHONPATH, SHAPECACHE_TORCH and\n"
-            "PYTORCH_NO_CUDA_MEMORY_CACHING. Settings of the cache are variables: see\n"
-            "shapecache env. The program writes a log, by default\n"
+            "LD_LIBRARY_PATH, and with --torch PYTHONPATH, SHAPECACHE_TORCH,\n"
+            "SHAPECACHE_OFFLOAD and PYTORCH_NO_CUDA_MEMORY_CACHING. Settings of the cache are\n"
+            "variables: see shapecache env. The program writes a log, by default\n"
             "shapecache-run.RUN/rRANK.jsonl; shapecache report reads it.\n"
             "\n"
             "exit status: the program's own, or 125 (shapecache could not start it), 126 (not\n"

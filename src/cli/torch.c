@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/torch.h"
+#include "base/text.h"
 #include "cli/command.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,8 +14,27 @@ static const char *const words[] = {[SC_TORCH_TENSORS] = "tensors",
                                     [SC_TORCH_PLUGGABLE] = "pluggable",
                                     [SC_TORCH_SEGMENTS] = "segments"};
 
+static bool parse_offload(sc_torch *torch, const char *option)
+{
+    static const char name[] = "--offload";
+    size_t length = sizeof name - 1;
+    uint64_t bytes;
+
+    if (strncmp(option, name, length) != 0)
+        return false;
+    if (!option[length])
+        torch->offload = "auto";
+    else if (option[length] == '=' && sc_parse_size(option + length + 1, &bytes))
+        torch->offload = option + length + 1;
+    else
+        return false;
+    return true;
+}
+
 bool sc_torch_parse(sc_torch *torch, const char *option)
 {
+    if (parse_offload(torch, option))
+        return true;
     static const char name[] = "--torch";
     size_t length = sizeof name - 1;
 
@@ -105,6 +125,8 @@ void sc_torch_variables(const sc_torch *torch, sc_torch_set *set, void *self)
     if (torch->view == SC_TORCH_TENSORS)
         set(self, "PYTORCH_NO_CUDA_MEMORY_CACHING", "1");
     set(self, "SHAPECACHE_TORCH", words[torch->view]);
+    if (torch->offload)
+        set(self, "SHAPECACHE_OFFLOAD", torch->offload);
     if (is_there)
         snprintf(paths, room, "%s", before);
     else /* no colon at the end: an empty entry would be the working folder */
@@ -136,4 +158,8 @@ void sc_torch_say(const sc_torch *torch)
            done[torch->view]);
     sc_say("--torch=%s: %s; what goes past the cache is told when it shows", words[torch->view],
            known[torch->view]);
+    if (torch->offload)
+        sc_say("--offload: what autograd saves waits in page-locked host memory (%s) for its "
+               "backward pass",
+               torch->offload);
 }

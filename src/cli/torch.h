@@ -4,7 +4,8 @@
  * PyTorch keeps what it asks the driver for and cuts tensors out of it, so that the cache sees a
  * few segments and then nothing. Here each tensor becomes a request, by PyTorch's own switch or by
  * its interface for other allocators, and a module that Python runs at its start (sitecustomize, in
- * hooks/python/startup) ends a step after each optimizer step. */
+ * hooks/python/startup) ends a step after each optimizer step. With --offload it also sends what
+ * autograd saves through a pinned arena. */
 #ifndef SC_CLI_TORCH_H
 #define SC_CLI_TORCH_H
 
@@ -20,10 +21,11 @@ typedef enum sc_torch_view {
 
 typedef struct sc_torch {
     sc_torch_view view;
+    const char *offload;         /* what --offload said: a size, "auto", or NULL */
     char startup[SC_PATH_BYTES]; /* the folder of the module */
 } sc_torch;
 
-/* --torch or --torch=VIEW. False: it is neither. */
+/* --torch, --torch=VIEW, --offload or --offload=SIZE. False: it is none. */
 bool sc_torch_parse(sc_torch *torch, const char *option);
 
 /* Finds the module: beside the tool, as built, or in ../lib, as installed; says what is missing. */

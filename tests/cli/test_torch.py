@@ -306,6 +306,19 @@ assert os.waitpid(child, 0)[1] == 0
         self.assertIn("PYTORCH_NO_CUDA_MEMORY_CACHING=1 \\\n", answer.stdout)
         self.assertIn(f"PYTHONPATH={BUILD}/python/startup:/opt/x \\\n", answer.stdout)
 
+    def test_offload_is_a_size_and_wants_torch(self):
+        for options, word in ((["--offload"], "--torch"), (["--torch", "--offload=much"], '"--offload=much"'), (["--torch", "--offloads"], '"--offloads"')):
+            self.fails(call("run", *options, "--", "true"), 2, word)
+        for option, value in (("--offload", "auto"), ("--offload=1.5GiB", "1.5GiB")):
+            answer = call("run", "--torch", option, "-n", "--", "true", environment=clean_environment())
+            self.assertIn(f"SHAPECACHE_OFFLOAD={value} \\\n", answer.stdout)
+            self.assertIn(f"waits in page-locked host memory ({value})", answer.stderr)
+
+    def test_a_pytorch_without_hooks_for_saved_tensors_runs_and_that_is_said(self):
+        answer, _, end = self.ended(STEPS.format(batches=1), "--torch", "--offload")
+        self.assertEqual(end["steps"], 8)
+        self.assertEqual(answer.stderr.count("shapecache: --torch: --offload has no effect: "), 1, answer.stderr)
+
     def test_run_inside_run_changes_nothing_more(self):
         program = "import os\nprint(os.environ['PYTHONPATH'])\n"
         answer = call("run", "--torch", "--", TOOL, "run", "--torch", "--", sys.executable, "-c", program, environment=clean_environment())

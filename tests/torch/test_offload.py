@@ -7,7 +7,9 @@ import json
 import os
 import pathlib
 import subprocess
+import re
 import sys
+import tempfile
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -26,6 +28,22 @@ def offload(*arguments):
     if done.returncode != 0:
         raise AssertionError(done.stderr)
     return json.loads(done.stdout.splitlines()[-1])
+
+
+class unmodified:
+    """gpt.py under `run --sim --torch`."""
+
+    def __init__(self, *arguments, options=()):
+        environment = {k: v for k, v in os.environ.items() if not k.startswith(("SHAPECACHE", "SIMCUDA", "LD_", "PYTHON"))}
+        with tempfile.TemporaryDirectory(prefix="shapecache-offload-") as folder:
+            report = pathlib.Path(folder) / "report.json"
+            done = subprocess.run([BUILD / "shapecache", "run", "--sim", "--torch", *options, "--", ROOT / "build/torch/bin/python",
+                                   HERE / "programs/gpt.py", "--steps", "3", *arguments],
+                                  env=environment | {"PYTHONDONTWRITEBYTECODE": "1", "SHAPECACHE_LOG": "off", "SIMCUDA_REPORT": str(report)},
+                                  capture_output=True, text=True, check=False, timeout=600)
+            if done.returncode != 0:
+                raise AssertionError(done.stderr)
+            self.err, self.report = done.stderr, json.loads(report.read_text())
 
 
 class Offload(unittest.TestCase):
@@ -51,6 +69,19 @@ class Offload(unittest.TestCase):
         self.expect_whole(twice)
         self.assertEqual(twice["compared"], 2 * once["compared"])
         self.assertEqual(twice["bytes_in"], once["bytes_in"])
+
+    def test_an_unmodified_program_needs_less_of_the_device_under_run_offload(self):
+        for arguments in ((), ("--checkpoint",)):
+            plain, through = unmodified(*arguments), unmodified(*arguments, options=("--offload=512MiB",))
+            told = re.search(r"offloaded (\d+) of (\d+) saved tensors, .* out and .* back; spared the device ([\d.]+) MiB at the peak; "
+                             r"streams waited [\d.]+ s for copies; \d+ stayed, \d+ came early", through.err)
+            self.assertTrue(told, through.err)
+            self.assertGreater(int(told[1]), 0)
+            self.assertLess(through.report["peak"], plain.report["peak"])
+            self.assertFalse(through.report["violations"])
+
+    def test_a_size_that_holds_not_all_says_which_would(self):
+        self.assertRegex(unmodified(options=("--offload=16MiB",)).err, r"--offload=\d+ would hold all")
 
     def test_what_does_not_fit_stays_on_the_device(self):
         told = offload("--capacity", "2MiB")

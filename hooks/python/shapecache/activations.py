@@ -66,12 +66,16 @@ class Activations:
         self._behind = self._behind if behind is None else behind
         self._least = self._least if least is None else least
 
+    def use(self, torch, device):
+        """The module, and the device of the arena."""
+        self._torch, self._device = torch, device
+
     @contextlib.contextmanager
     def hooks(self):
         """The context; may be entered many times, and around backward as well."""
         import torch  # pylint: disable=import-outside-toplevel
         if self._torch is None:
-            self._torch, self._device = torch, torch.cuda.current_device()
+            self.use(torch, torch.cuda.current_device())
         with torch.autograd.graph.saved_tensors_hooks(self.pack, self.unpack):
             yield self
 

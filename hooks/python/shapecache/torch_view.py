@@ -123,6 +123,18 @@ def beside(name):
     raise OSError("libshapecache.so is not in this process")
 
 
+def start_offload(torch):
+    """Of no effect without --offload. Whatever fails, the rest goes on."""
+    setting = os.environ.get("SHAPECACHE_OFFLOAD")
+    if not setting:
+        return
+    try:
+        from shapecache import offload  # imports what others need not have
+        offload.start(torch, setting, say)
+    except Exception as error:
+        say(f"--offload has no effect: {type(error).__name__}: {error}")
+
+
 def start(torch):
     view = os.environ.get("SHAPECACHE_TORCH")
     if not torch.backends.cuda.is_built():
@@ -132,5 +144,6 @@ def start(torch):
         plug_in(torch.cuda)
     if view != "segments":
         refuse_captures(torch.cuda)
+    start_offload(torch)
     register_optimizer_step_post_hook(Steps(torch, view))
     expect_steps(torch.cuda, Optimizer)
