@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * scratch.cu - a custom operation for PyTorch that takes its workspace from cudaMalloc in every backward pass, as some do.
+ * scratch.cu - a custom operation for PyTorch that takes its workspace from cudaMalloc in every
+ * backward pass, as some do.
  *
  * Loaded by ctypes; PyTorch is not needed to build it. */
 #include <cuda_runtime.h>
@@ -15,7 +16,8 @@ static __global__ void scale(float *out, const float *in, float *scratch, size_t
 }
 
 /* out = 2 in, by way of `bytes` of scratch. Answers the runtime's error. */
-extern "C" int scratch_scale(float *out, const float *in, size_t count, size_t bytes, cudaStream_t stream)
+extern "C" int scratch_scale(float *out, const float *in, size_t count, size_t bytes,
+                             cudaStream_t stream)
 {
     float *scratch;
     cudaError_t result = cudaMalloc((void **)&scratch, bytes);
