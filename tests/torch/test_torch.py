@@ -20,7 +20,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ARGS = None
 
 # Name, program, arguments. A program whose allocations depend on how far the device has got when the allocator asks
-# (record_stream) is named in TIMED.
+# (record_stream, the watchdog of NCCL) is named in TIMED.
 PROGRAMS = (
     ("gpt", "gpt.py", "--clip"),
     ("gpt_bf16", "gpt.py", "--precision bf16"),
@@ -43,7 +43,7 @@ PROGRAMS = (
     ("vision", "vision.py", ""),
     ("diffusion", "diffusion.py", ""),
 )
-TIMED = {"streams"}
+TIMED = {"streams", "ddp"}
 VARIABLES = {"ddp.py": {"SIMCUDA_DEVICES": "2"}}
 
 # Not PyTorch: no libcudart, and no allocator but the driver, so the cache serves them.
@@ -65,6 +65,7 @@ ALLOCATORS = {
 # Pairs that PyTorch itself refuses, each with why.
 REFUSED = {
     ("graphs", "uncached"): "a capture forbids cudaMalloc, and without its cache PyTorch has no other memory",
+    ("ddp", "async"): "PyTorch's NCCL group asks for the allocator's segments, which this backend refuses to tell",
 }
 
 # What may answer "not supported", and why it does not matter.
