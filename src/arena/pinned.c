@@ -11,8 +11,16 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Under the versions that every C library since 2.17 has. */
-#if defined(__x86_64__)
+#if defined(__has_feature)
+#define HAS(feature) __has_feature(feature)
+#else
+#define HAS(feature) 0
+#endif
+
+/* Under the versions that every C library since 2.17 has; a sanitizer wants to see the plain ones.
+ */
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__) &&      \
+    !HAS(thread_sanitizer) && !HAS(address_sanitizer)
 __asm__(".symver pthread_create,pthread_create@GLIBC_2.2.5");
 __asm__(".symver pthread_join,pthread_join@GLIBC_2.2.5");
 #endif

@@ -175,19 +175,33 @@ void sc_arenas_remove(shapecache_arena *arena)
     sc_unlock(&all.lock);
 }
 
-/* The figures of one that another thread may be using are as good as they are. */
+/* A copy of the n-th arena's figures, which are as good as they are where another thread uses it.
+ */
+static bool read_nth(unsigned n, char name[SC_ARENA_NAME_BYTES], int *device,
+                     shapecache_arena_info *info)
+{
+    sc_lock(&all.lock);
+    const shapecache_arena *arena = all.first;
+
+    while (arena && n--)
+        arena = arena->next;
+    if (arena) {
+        copy_words(name, SC_ARENA_NAME_BYTES, arena->core.name);
+        *device = arena->device;
+        sc_arena_read(arena, info);
+    }
+    sc_unlock(&all.lock);
+    return arena != NULL;
+}
+
 void sc_arenas_record(void)
 {
+    char name[SC_ARENA_NAME_BYTES];
     shapecache_arena_info info;
+    int device;
 
-    sc_lock(&all.lock);
-    shapecache_arena *arena = all.first;
-
-    sc_unlock(&all.lock);
-    for (; arena; arena = arena->next) {
-        sc_arena_read(arena, &info);
-        sc_arena_record(arena->core.name, arena->device, "end", &info);
-    }
+    for (unsigned i = 0; read_nth(i, name, &device, &info); i++)
+        sc_arena_record(name, device, "end", &info);
 }
 
 void sc_arenas_say(void)

@@ -5,7 +5,7 @@
  * State: one per process (settings, log, call sites), one per device (a cache and its lock), one
  * per thread (the caller's note, a re-entry flag). Everything starts at the first allocation: a
  * process that never allocates GPU memory gets no file, no thread, no output. There is no thread of
- * ours.
+ * ours, but for the one that an arena is asked to page-lock with (arena/pinned.h).
  *
  * Locks: one per device, held for table work only, never across a driver call, a write or a wait.
  * The log's lock is taken before a device's (to collect its pending lines in order), never after.

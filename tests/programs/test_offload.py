@@ -111,6 +111,16 @@ def what_does_not_fit_stays_on_the_device_or_is_an_error(build):
 
 
 @case
+def pageable_memory_and_memory_locked_meanwhile_hold_the_same_bytes(build):
+    plain = Run(build, library=False)
+    pageable = offloaded(build, ALL // 2, "--pageable")
+    expect(plain.bits == pageable.bits, "losses change")
+    expect(pageable.arena["pageable"] == PASSES * LAYERS // 2, pageable.arena)
+    late = offloaded(build, ALL, "--background", SIMCUDA_DELAY_NS=str(MS // 10))
+    expect(plain.bits == late.bits, "losses change while memory is page-locked")
+
+
+@case
 def the_log_and_the_last_line_tell_what_moved(build):
     run = offloaded(build)
     rows = [row for row in run.log if row["ev"] == "arena"]

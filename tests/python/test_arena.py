@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: MIT
 """The Python side of the arena, without PyTorch: a stand-in for it on the simulated GPU."""
 
+import ctypes
 import gc
-import random
 import os
+import random
 import time
 import unittest
 
@@ -55,6 +56,27 @@ class Pointers(Case):
         self.arena.onload(tickets[0], one.data_ptr(), SIZE, 0, stream)
         self.assertEqual(two.bytes(), bytes([2]) * SIZE)
         self.assertEqual(one.bytes(), bytes([1]) * SIZE)
+
+    def test_a_free_waits_for_the_copy_out_parked_or_not(self):
+        stream = fake_torch.cuda.current_stream().cuda_stream
+        runtime, must = fake_torch._runtime, fake_torch.must
+        for byte in range(1, 12):  # the last ones are parked
+            source, back = (fake_torch._POINTER() for _ in range(2))
+            must(runtime.cudaMalloc(ctypes.byref(source), SIZE))
+            must(runtime.cudaMemsetAsync(source, byte, SIZE, stream))
+            ticket = self.arena.offload(source.value, SIZE, 0, stream)
+            must(runtime.cudaFree(source))
+            must(runtime.cudaMalloc(ctypes.byref(back), SIZE))
+            must(runtime.cudaMemsetAsync(back, 99, SIZE, None))
+            must(runtime.cudaStreamSynchronize(None))
+            self.arena.onload(ticket, back.value, SIZE, 0, stream)
+            out = ctypes.create_string_buffer(SIZE)
+            must(runtime.cudaMemcpyAsync(out, back, SIZE, 2, stream))
+            must(runtime.cudaStreamSynchronize(stream))
+            self.assertEqual(out.raw, bytes([byte]) * SIZE)
+            must(runtime.cudaFree(back))
+            shapecache.step()
+        self.assertEqual(shapecache.phase(), "fixed")
 
     def test_a_full_arena_is_an_error_where_asked_for(self):
         with shapecache.Arena("64KiB", full="fail") as small:

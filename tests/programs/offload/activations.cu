@@ -18,23 +18,27 @@ static void must(struct activations *all, shapecache_status status)
     fail(*sentence ? sentence : shapecache_status_text(status));
 }
 
-void activations_open(struct activations *all, cudaStream_t stream, size_t bytes, bool has_arena,
-                      size_t capacity, shapecache_arena_full full, int ahead, size_t given_most)
+void activations_open(struct activations *all, cudaStream_t stream, size_t bytes, int ahead)
 {
-    shapecache_arena_config config;
-
     *all = {};
     all->stream = stream;
     all->bytes = bytes;
     all->ahead = ahead;
-    if (!has_arena)
-        return;
+}
+
+void activations_through(struct activations *all, size_t capacity, shapecache_arena_full full,
+                         unsigned flags, size_t given_most)
+{
+    shapecache_arena_config config;
+
     if (!shapecache_arena_create)
         fail("--offload needs libshapecache.so: preload it, or link with -lshapecache");
     shapecache_arena_defaults(&config);
     config.name = "activations";
     config.capacity = capacity;
     config.full = full;
+    config.flags = flags;
+    config.chunk = 1 << 20;
     config.given_most = given_most;
     must(all, shapecache_arena_create(&all->arena, &config));
 }

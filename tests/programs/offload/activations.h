@@ -27,9 +27,10 @@ struct activations {
     struct saved saved[LAYERS_MOST];
 };
 
-/* capacity: bytes; "keep" and a dry run (0) leave on the device what does not fit. */
-void activations_open(struct activations *all, cudaStream_t stream, size_t bytes, bool has_arena,
-                      size_t capacity, shapecache_arena_full full, int ahead, size_t given_most);
+void activations_open(struct activations *all, cudaStream_t stream, size_t bytes, int ahead);
+/* From now on through an arena of `capacity` bytes (0: a dry run). */
+void activations_through(struct activations *all, size_t capacity, shapecache_arena_full full,
+                         unsigned flags, size_t given_most);
 void activations_close(struct activations *all);
 
 /* The layer has read its input, which is not the caller's any more. */

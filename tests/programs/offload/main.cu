@@ -2,10 +2,11 @@
  * offload - trains a deep residual network whose activations wait in a pinned LIFO arena.
  *
  *     offload [--steps N] [--layers N] [--rows N] [--offload BYTES] [--keep]
- *             [--ahead N] [--behind N]
+ *             [--pageable] [--background] [--ahead N] [--behind N]
  *
  * --offload: through an arena of so many bytes (0: a dry run); --keep: what does not fit stays on
- * the device, else it is an error; --ahead: so many inputs are prefetched; --behind: so many may
+ * the device, --pageable: it goes to pageable memory, else it is an error; --background:
+ * page-locked in pieces meanwhile; --ahead: so many inputs are prefetched; --behind: so many may
  * still be on their way out. Prints each step's loss and its bits, and at the end what the
  * arena did. */
 #include "activations.h"
@@ -18,7 +19,9 @@ enum { COLUMNS = 64, EVALUATE_EVERY = 5 };
 
 struct options {
     int steps, layers, rows, ahead, behind;
-    bool has_arena, keeps;
+    bool has_arena;
+    shapecache_arena_full full;
+    unsigned flags;
     size_t capacity;
 };
 
@@ -111,10 +114,10 @@ static void create(struct network *net, const struct options *options)
         launch_fill(net->stream, row, net->layers[i].weight, 1000u + (unsigned)i);
         CHECK(cudaMemsetAsync(net->layers[i].bias, 0, sizeof(float) * COLUMNS, net->stream));
     }
-    activations_open(&net->activations, net->stream, tensor_bytes(net), options->has_arena,
-                     options->capacity,
-                     options->keeps ? SHAPECACHE_ARENA_FULL_KEEP : SHAPECACHE_ARENA_FULL_FAIL,
-                     options->ahead, (size_t)options->behind * tensor_bytes(net));
+    activations_open(&net->activations, net->stream, tensor_bytes(net), options->ahead);
+    if (options->has_arena)
+        activations_through(&net->activations, options->capacity, options->full, options->flags,
+                            (size_t)options->behind * tensor_bytes(net));
 }
 
 static void destroy(struct network *net)
@@ -143,14 +146,14 @@ static void print_arena(struct network *net)
     if (!net->activations.arena ||
         shapecache_arena_stats(net->activations.arena, &info) != SHAPECACHE_OK)
         return;
-    printf(
-        "arena capacity %llu used-peak %llu demand-peak %llu offloads %llu onloads %llu kept %llu "
-        "prefetched %llu rewound %llu given %llu\n",
-        (unsigned long long)info.capacity, (unsigned long long)info.used_peak,
-        (unsigned long long)info.demand_peak, (unsigned long long)info.offloads,
-        (unsigned long long)info.onloads, (unsigned long long)(info.kept_full + info.kept_dry),
-        (unsigned long long)info.prefetched, (unsigned long long)info.rewound,
-        (unsigned long long)info.given);
+    printf("arena capacity %llu used-peak %llu demand-peak %llu offloads %llu onloads %llu kept "
+           "%llu pageable %llu "
+           "prefetched %llu rewound %llu given %llu\n",
+           (unsigned long long)info.capacity, (unsigned long long)info.used_peak,
+           (unsigned long long)info.demand_peak, (unsigned long long)info.offloads,
+           (unsigned long long)info.onloads, (unsigned long long)(info.kept_full + info.kept_dry),
+           (unsigned long long)info.went_pageable, (unsigned long long)info.prefetched,
+           (unsigned long long)info.rewound, (unsigned long long)info.given);
 }
 
 static size_t number(const char *text)
@@ -171,7 +174,11 @@ static struct options read_options(char **argv)
     options.behind = 2;
     while (*++argv)
         if (strcmp(*argv, "--keep") == 0)
-            options.keeps = true;
+            options.full = SHAPECACHE_ARENA_FULL_KEEP;
+        else if (strcmp(*argv, "--pageable") == 0)
+            options.full = SHAPECACHE_ARENA_FULL_PAGEABLE;
+        else if (strcmp(*argv, "--background") == 0)
+            options.flags = SHAPECACHE_ARENA_BACKGROUND;
         else if (strcmp(*argv, "--steps") == 0)
             options.steps = (int)number(*++argv);
         else if (strcmp(*argv, "--layers") == 0)
