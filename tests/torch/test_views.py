@@ -33,7 +33,7 @@ class Tensors(unittest.TestCase):
                 one = go(program, arguments)
                 self.assertLessEqual(one.fixed_at(), 6)
                 self.assertGreaterEqual(one.hit_rate(), rate)
-                self.assertEqual(one.end["fallbacks"], 0)
+                self.assertNotIn("fallback", {row["phase"] for row in one.of("step")})  # after the last, a program may do other things
                 self.assertLessEqual(one.end["held_peak"], 1.25 * one.end["live_peak"])
                 self.assertEqual(one.report["violations"], {})
 
