@@ -2,6 +2,7 @@
  * module_api.c - modules and libraries of the driver API. */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "context.h"
 #include "lock.h"
@@ -79,7 +80,8 @@ static struct sim_function *function_of(struct sim_module *module, const char *n
     return function;
 }
 
-static CUresult load(enum sim_call call, CUmodule *out, const void *image)
+/* An image, or the name of a file that has one: what is in it is of no interest. */
+static CUresult load(enum sim_call call, CUmodule *out, const void *image, bool is_file)
 {
     struct sim_context *context;
     CUresult status = sim_enter_unsafe(call, &context);
@@ -89,6 +91,8 @@ static CUresult load(enum sim_call call, CUmodule *out, const void *image)
         return status;
     if (!out || !image)
         return CUDA_ERROR_INVALID_VALUE;
+    if (is_file && access(image, R_OK) != 0)
+        return CUDA_ERROR_FILE_NOT_FOUND;
     sim_lock();
     module = new_module(SIM_MODULE, context);
     sim_unlock();
@@ -98,9 +102,14 @@ static CUresult load(enum sim_call call, CUmodule *out, const void *image)
     return CUDA_SUCCESS;
 }
 
+CUresult cuModuleLoad(CUmodule *module, const char *fname)
+{
+    return load(CALL_cuModuleLoad, module, fname, true);
+}
+
 CUresult cuModuleLoadData(CUmodule *module, const void *image)
 {
-    return load(CALL_cuModuleLoadData, module, image);
+    return load(CALL_cuModuleLoadData, module, image, false);
 }
 
 CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned int numOptions,
@@ -109,12 +118,12 @@ CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned int nu
     (void)numOptions;
     (void)options;
     (void)optionValues;
-    return load(CALL_cuModuleLoadDataEx, module, image);
+    return load(CALL_cuModuleLoadDataEx, module, image, false);
 }
 
 CUresult cuModuleLoadFatBinary(CUmodule *module, const void *fatCubin)
 {
-    return load(CALL_cuModuleLoadFatBinary, module, fatCubin);
+    return load(CALL_cuModuleLoadFatBinary, module, fatCubin, false);
 }
 
 static CUresult unload_locked(const void *handle, enum sim_kind kind)

@@ -365,6 +365,9 @@ START_TEST(an_image_and_names_are_needed)
     INVALID(cuModuleLoadData(&module, NULL));
     INVALID(cuModuleLoadData(NULL, "an image"));
     OK(cuModuleLoadDataEx(&module, "an image", 0, NULL, NULL));
+    OK(cuModuleLoad(&module, "/proc/self/exe"));
+    ANSWERS(CUDA_ERROR_FILE_NOT_FOUND, cuModuleLoad(&module, "/nowhere/module.cubin"));
+    INVALID(cuModuleLoad(&module, NULL));
     INVALID(cuModuleGetFunction(&kernel, module, NULL));
     ANSWERS(CUDA_ERROR_INVALID_HANDLE, cuModuleGetFunction(&kernel, (CUmodule)&module, "x"));
 }
