@@ -45,12 +45,6 @@ static struct {
     uint64_t copied;
 } gpu;
 
-void fake_gpu_init(sc_random *random)
-{
-    memset(&gpu, 0, sizeof gpu);
-    gpu.random = random;
-}
-
 static int enter(void)
 {
     gpu.calls++;
@@ -122,6 +116,27 @@ static void run(stream *one)
     if (!one->first)
         one->end = &one->first;
     free(first);
+}
+
+static void drop_queue(stream *one)
+{
+    while (one->first) {
+        op *first = one->first;
+
+        one->first = first->next;
+        drop_mark(first->mark);
+        free(first);
+    }
+}
+
+void fake_gpu_init(sc_random *random)
+{
+    for (unsigned i = 0; i < gpu.stream_count; i++)
+        drop_queue(&gpu.streams[i]);
+    for (unsigned i = 0; i < EVENTS; i++)
+        drop_mark(gpu.events[i].last);
+    memset(&gpu, 0, sizeof gpu);
+    gpu.random = random;
 }
 
 static bool can_run(const stream *one, bool is_patient)
