@@ -39,6 +39,7 @@ PROGRAMS = (
     ("loader", "loader.py", ""),
     ("memory", "memory.py", ""),
     ("ddp", "ddp.py", ""),
+    ("compiled", "compiled.py", ""),
     ("trainer", "trainer.py", ""),
     ("vision", "vision.py", ""),
     ("diffusion", "diffusion.py", ""),
