@@ -13,6 +13,7 @@
 #define REGISTERS     32
 #define OPTIN_SHARED  (163 << 10)
 #define MOST_THREADS  1024
+#define MOST_DEEP     64
 #define MOST_BLOCKS   32
 #define SM_THREADS    2048
 #define SM_SHARED     (164 << 10)
@@ -126,6 +127,24 @@ CUresult cuKernelSetAttribute(CUfunction_attribute attrib, int val, CUkernel ker
     status = function ? set_attribute(attrib, val, function) : CUDA_ERROR_INVALID_HANDLE;
     sim_unlock();
     return status;
+}
+
+/* The blocks of cuLaunch(), which is not modelled: checked, and kept by nobody. */
+CUresult cuFuncSetBlockShape(CUfunction hfunc, int x, int y, int z)
+{
+    struct sim_context *context;
+    CUresult status = sim_enter_context(CALL_cuFuncSetBlockShape, &context);
+    const struct sim_function *function;
+
+    if (status != CUDA_SUCCESS)
+        return status;
+    if (x < 1 || y < 1 || z < 1 || x > MOST_THREADS || y > MOST_THREADS || z > MOST_DEEP ||
+        x * y > MOST_THREADS / z)
+        return CUDA_ERROR_INVALID_VALUE;
+    sim_lock();
+    function = sim_function_find_locked(hfunc);
+    sim_unlock();
+    return function ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
 /* A preference: there is nothing to prefer. */

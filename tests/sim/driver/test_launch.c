@@ -5,6 +5,8 @@
 
 #include "support.h"
 
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations" /* cuFuncSetBlockShape */
+
 static const size_t add_sizes[] = {sizeof(CUdeviceptr), sizeof(float), sizeof(int)};
 
 /* add(float *x, float what, int n) */
@@ -373,6 +375,20 @@ START_TEST(an_image_and_names_are_needed)
 }
 END_TEST
 
+START_TEST(the_blocks_of_the_oldest_launches_are_checked)
+{
+    CUfunction kernel;
+
+    start();
+    kernel = function("old");
+    OK(cuFuncSetBlockShape(kernel, 16, 16, 4));
+    INVALID(cuFuncSetBlockShape(kernel, 0, 1, 1));
+    INVALID(cuFuncSetBlockShape(kernel, 1, 1, 65));
+    INVALID(cuFuncSetBlockShape(kernel, 1024, 2, 1));
+    ANSWERS(CUDA_ERROR_INVALID_HANDLE, cuFuncSetBlockShape(NULL, 1, 1, 1));
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {a_registered_kernel_computes_in_stream_order,
@@ -388,6 +404,7 @@ int main(void)
                                   modules_end_with_their_context,
                                   functions_have_attributes_and_occupancy,
                                   an_image_and_names_are_needed,
+                                  the_blocks_of_the_oldest_launches_are_checked,
                                   NULL};
 
     return run_tests("launch", tests);
