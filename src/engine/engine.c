@@ -243,20 +243,23 @@ void sc_engine_waited(int result, sc_context context)
     leave(saved_errno);
 }
 
+/* Locks may be held here for good. Where the cache is off nobody knows: arenas are rare there. */
+static bool is_child(void)
+{
+    return sc_process_self.parent_page && !*sc_process_self.parent_page;
+}
+
 void sc_engine_context_ends(sc_context context)
 {
-    int saved_errno;
+    int saved_errno = errno;
 
-    if (sc_thread_self.is_inside)
+    if (sc_thread_self.is_inside || is_child())
         return;
     sc_thread_self.is_inside = true; /* arenas there are where the cache is off, too */
     atomic_signal_fence(memory_order_seq_cst);
     sc_arenas_context_ends(context);
-    atomic_signal_fence(memory_order_seq_cst);
-    sc_thread_self.is_inside = false;
-    if (!enter(&saved_errno))
-        return;
-    sc_device_context_ends(context);
+    if (sc_process_is_on())
+        sc_device_context_ends(context);
     sc_gifts_context_ends(context);
     leave(saved_errno);
 }

@@ -23,7 +23,11 @@ struct sc_gift {
 static struct {
     sc_mutex lock;
     sc_gift *first, **end; /* oldest first; end NULL: as good as &first */
+    unsigned holding;      /* threads that have taken some out */
+    unsigned awaiting;     /* threads that wait for those to let go */
 } list;
+
+static atomic_uint let_go; /* how often one of them did; written under the lock */
 
 atomic_uint sc_gifts_count;
 static atomic_ullong all_bytes;
@@ -62,13 +66,26 @@ static bool is_driver_block(sc_address address)
            base == address;
 }
 
+/* Given before: where no cache knows the block, the list alone does. */
+static bool is_listed(sc_address address)
+{
+    sc_lock(&list.lock);
+    const sc_gift *gift = list.first;
+
+    while (gift && gift->address != address)
+        gift = gift->next;
+    sc_unlock(&list.lock);
+    return gift != NULL;
+}
+
 int sc_gift_prepare(sc_gift **gift, const sc_copy_driver *copies, sc_address address,
                     uint64_t bytes, sc_context context)
 {
     sc_device *device;
     sc_held held = find(address, &device);
 
-    if (held == SC_HELD_OTHER || (held == SC_HELD_NOT && !is_driver_block(address)))
+    if (held == SC_HELD_OTHER ||
+        (held == SC_HELD_NOT && (is_listed(address) || !is_driver_block(address))))
         return SHAPECACHE_EPOINTER;
     sc_gift *made = malloc(sizeof *made);
 
@@ -177,6 +194,7 @@ static bool is_left(const sc_gift *gift, bool may_free)
     return !is_kept;
 }
 
+/* Those of one thread: NULL, or let_go_of() must follow. */
 static sc_gift *take_all(void)
 {
     sc_lock(&list.lock);
@@ -184,11 +202,12 @@ static sc_gift *take_all(void)
 
     list.first = NULL;
     list.end = &list.first;
+    list.holding += first != NULL;
     sc_unlock(&list.lock);
     return first;
 }
 
-/* Before those that have come since. */
+/* Under the lock: before those that have come since. */
 static void put_back(sc_gift *first)
 {
     sc_gift **end = &first;
@@ -197,12 +216,39 @@ static void put_back(sc_gift *first)
         return;
     while (*end)
         end = &(*end)->next;
-    sc_lock(&list.lock);
     *end = list.first;
     if (!list.first)
         list.end = end;
     list.first = first;
+}
+
+/* What is left of those that were taken. */
+static void let_go_of(sc_gift *first)
+{
+    sc_lock(&list.lock);
+    put_back(first);
+    list.holding--;
+    let_go++;
+    if (list.awaiting)
+        sc_word_wake_all(&let_go);
     sc_unlock(&list.lock);
+}
+
+/* Under the lock, which is given meanwhile: until each thread that has taken some now has let go.
+ * Those wait for the device at most. */
+static void await_holders(void)
+{
+    unsigned seen = let_go;
+    const unsigned enough = seen + list.holding;
+
+    list.awaiting++;
+    sc_unlock(&list.lock);
+    while ((int)(enough - seen) > 0) {
+        sc_word_wait(&let_go, seen);
+        seen = let_go;
+    }
+    sc_lock(&list.lock);
+    list.awaiting--;
 }
 
 static void drop(sc_gift *gift)
@@ -212,13 +258,34 @@ static void drop(sc_gift *gift)
     (void)atomic_fetch_sub(&sc_gifts_count, 1);
 }
 
+/* A thread that frees may have no context, or one that has ended: the driver would not answer it.
+ */
+static bool enter_context(sc_context context, bool *is_pushed)
+{
+    const sc_driver *driver = sc_process_driver();
+    sc_context current = 0;
+
+    *is_pushed = false;
+    if (driver->context_current(&current) == SC_CUDA_SUCCESS && current == context)
+        return true;
+    *is_pushed = driver->context_push(context) == SC_CUDA_SUCCESS;
+    return *is_pushed;
+}
+
 void sc_gifts_settle(bool may_free)
 {
     if (sc_process_is_capturing())
         return;
     sc_gift *first = take_all();
+    bool is_pushed = false;
 
-    while (first && !is_left(first, may_free)) {
+    if (!first)
+        return;
+    if (is_left(first, may_free) || !enter_context(first->context, &is_pushed)) {
+        let_go_of(first);
+        return;
+    }
+    do {
         sc_gift *gift = first;
         int result = gift->copies->event_query(gift->event);
 
@@ -227,8 +294,19 @@ void sc_gifts_settle(bool may_free)
         first = gift->next;
         take(gift, result);
         drop(gift);
-    }
-    put_back(first);
+    } while (first && !is_left(first, may_free));
+    if (is_pushed)
+        (void)sc_process_driver()->context_pop();
+    let_go_of(first);
+}
+
+/* All but the first. */
+static void keep_first(sc_gift *first)
+{
+    sc_lock(&list.lock);
+    put_back(first->next);
+    sc_unlock(&list.lock);
+    first->next = NULL;
 }
 
 bool sc_gifts_wait(uint64_t bytes, uint64_t *ns)
@@ -243,6 +321,7 @@ bool sc_gifts_wait(uint64_t bytes, uint64_t *ns)
 
         if (!oldest) /* another thread is looking at them */
             break;
+        keep_first(oldest);
         int result = oldest->copies->event_query(oldest->event);
 
         if (result == SC_CUDA_NOT_READY) {
@@ -250,9 +329,9 @@ bool sc_gifts_wait(uint64_t bytes, uint64_t *ns)
             has_waited = true;
             *ns += sc_clock_ns() - began;
         }
-        put_back(oldest->next);
         take(oldest, result);
         drop(oldest);
+        let_go_of(NULL);
     }
     return has_waited;
 }
@@ -265,6 +344,7 @@ bool sc_gifts_await(void)
     if (sc_process_is_capturing() || !sc_gifts_pending())
         return false;
     sc_lock(&list.lock);
+    await_holders();
     for (const sc_gift *gift = list.first; gift && count < SC_CONTEXT_MOST; gift = gift->next)
         if (!count || contexts[count - 1] != gift->context)
             contexts[count++] = gift->context;
@@ -272,13 +352,20 @@ bool sc_gifts_await(void)
     for (unsigned i = 0; i < count; i++)
         (void)sc_wait(sc_process_driver(), contexts[i], false);
     sc_gifts_settle(true);
-    return count > 0;
+    sc_lock(&list.lock);
+    await_holders();
+    sc_unlock(&list.lock);
+    return true;
 }
 
-void sc_gifts_context_ends(sc_context context)
+/* The context's own, out of the list; nobody else has any of them. */
+static sc_gift *take_of(sc_context context)
 {
-    sc_gift *first = take_all(), **at = &first;
+    sc_gift *taken = NULL, **at = &list.first;
 
+    sc_lock(&list.lock);
+    while (list.holding)
+        await_holders();
     while (*at) {
         sc_gift *gift = *at;
 
@@ -287,14 +374,29 @@ void sc_gifts_context_ends(sc_context context)
             continue;
         }
         *at = gift->next;
-        if (gift->device) {
-            sc_lock(&gift->device->lock);
-            (void)sc_cache_unpark(gift->device->cache, gift->buffer);
-            sc_unlock(&gift->device->lock);
+        gift->next = taken;
+        taken = gift;
+    }
+    list.end = at;
+    sc_unlock(&list.lock);
+    return taken;
+}
+
+void sc_gifts_context_ends(sc_context context)
+{
+    sc_gift *gift = take_of(context);
+
+    while (gift) {
+        sc_gift *dead = gift;
+
+        gift = dead->next;
+        if (dead->device) {
+            sc_lock(&dead->device->lock);
+            (void)sc_cache_unpark(dead->device->cache, dead->buffer);
+            sc_unlock(&dead->device->lock);
         }
-        (void)atomic_fetch_sub(&all_bytes, gift->bytes);
-        free(gift); /* its event has died, too */
+        (void)atomic_fetch_sub(&all_bytes, dead->bytes);
+        free(dead); /* its event has died, too */
         (void)atomic_fetch_sub(&sc_gifts_count, 1);
     }
-    put_back(first);
 }
