@@ -19,7 +19,8 @@ enum {
     SC_CUDA_INVALID_VALUE = 1,
     SC_CUDA_OUT_OF_MEMORY = 2,
     SC_CUDA_NOT_INITIALIZED = 3,
-    SC_CUDA_NOT_READY = 600, /* an event that has not come yet */
+    SC_CUDA_NOT_READY = 600,           /* an event that has not come yet */
+    SC_CUDA_CAPTURE_UNSUPPORTED = 900, /* not while a stream capture is open */
 };
 
 typedef uint64_t sc_address;  /* a device pointer; 0 is none */

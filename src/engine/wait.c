@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/wait.h"
 #include "engine/device.h"
+#include "engine/process.h"
+
+static int wait_here(const sc_driver *driver)
+{
+    return sc_process_is_capturing() ? SC_CUDA_CAPTURE_UNSUPPORTED : driver->context_wait();
+}
 
 static int wait_for_one(const sc_driver *driver, sc_context context)
 {
@@ -8,11 +14,11 @@ static int wait_for_one(const sc_driver *driver, sc_context context)
     int result;
 
     if (driver->context_current(&current) == SC_CUDA_SUCCESS && current == context)
-        return driver->context_wait();
+        return wait_here(driver);
     result = driver->context_push(context);
     if (result != SC_CUDA_SUCCESS)
         return result;
-    result = driver->context_wait();
+    result = wait_here(driver);
     int popped = driver->context_pop();
 
     return result != SC_CUDA_SUCCESS ? result : popped;

@@ -182,9 +182,29 @@ START_TEST(nothing_starts_during_a_capture)
 }
 END_TEST
 
+/* Another thread's, which allows a free, and would be spoilt by a wait. */
+START_TEST(a_capture_that_begins_during_a_free_is_not_waited_in)
+{
+    fake_set_current(fake_primary(1));
+    sc_engine_peer_enabled();
+    fake_set_current(fake_primary(0));
+    room_fix(sizes, SIZES);
+    sc_address block = room_alloc(sizes[0]);
+
+    fake_forget_counts();
+    fake_on_wait(sc_engine_capture_begin);
+    room_free(block);
+    fake_on_wait(NULL);
+    ck_assert_uint_eq(fake_count(FAKE_CONTEXT_WAIT), 1); /* of two contexts */
+    ck_assert_uint_eq(fake_get_current(), fake_primary(0));
+    ck_assert(!fake_is_live(block));
+    sc_engine_capture_end();
+}
+END_TEST
+
 SC_SUITE_WITH("orders", open_room, room_close, what_another_thread_gives_back_is_waited_for,
               so_it_is_for_other_allocators, a_parked_free_waits_for_a_context_that_only_reaches_it,
               a_peer_that_allocates_later_is_cached_too,
               what_another_thread_gets_of_a_block_freed_elsewhere_is_no_other_door,
               a_free_elsewhere_that_fails_leaves_the_block_to_the_driver,
-              nothing_starts_during_a_capture)
+              nothing_starts_during_a_capture, a_capture_that_begins_during_a_free_is_not_waited_in)
