@@ -9,6 +9,7 @@
 #include "engine/region.h"
 #include "engine/serve.h"
 #include "engine/thread.h"
+#include "engine/wait.h"
 #include "shapecache/shapecache.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -179,6 +180,7 @@ void sc_engine_door(sc_door door)
 void sc_engine_capture_begin(void)
 {
     atomic_fetch_add(&sc_process_self.captures, 1);
+    sc_wait_before_capture();
 }
 
 void sc_engine_capture_end(void)

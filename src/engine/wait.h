@@ -15,4 +15,9 @@
 /* The driver's answer, or SC_CUDA_CAPTURE_UNSUPPORTED without having asked; the thread's current context is as before. */
 int sc_wait(const sc_driver *driver, sc_context context, bool is_peered);
 
+/* A capture is about to begin and has been counted: until no thread is on its way into the driver's
+ * wait. One that is in there does no harm and may last, for the program may have it wait for what
+ * this thread does next; the two look alike from here, so after 10 ms it is taken for that. */
+void sc_wait_before_capture(void);
+
 #endif
