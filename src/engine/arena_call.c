@@ -17,6 +17,13 @@ static struct {
     char error[SC_ARENA_ERROR_BYTES];
 } all;
 
+/* A signal handler, in a thread that holds a lock of ours: nothing else calls us from there. It
+ * goes without the sentence. */
+static bool is_interrupting(void)
+{
+    return sc_thread_self.locks != 0;
+}
+
 static void copy_words(char *to, size_t bytes, const char *from)
 {
     size_t length = sc_text_fitting(from, strlen(from), bytes - 1);
@@ -27,6 +34,8 @@ static void copy_words(char *to, size_t bytes, const char *from)
 
 void sc_arena_set_last(const char *sentence)
 {
+    if (is_interrupting())
+        return;
     sc_lock(&all.lock);
     copy_words(all.error, sizeof all.error, sentence);
     sc_unlock(&all.lock);
@@ -34,6 +43,9 @@ void sc_arena_set_last(const char *sentence)
 
 void sc_arena_get_last(char *out, size_t bytes)
 {
+    *out = '\0';
+    if (is_interrupting())
+        return;
     sc_lock(&all.lock);
     copy_words(out, bytes, all.error);
     sc_unlock(&all.lock);
@@ -41,6 +53,9 @@ void sc_arena_get_last(char *out, size_t bytes)
 
 void sc_arena_get_error(shapecache_arena *arena, char *out, size_t bytes)
 {
+    *out = '\0';
+    if (is_interrupting())
+        return;
     sc_lock(&arena->words);
     copy_words(out, bytes, arena->error);
     sc_unlock(&arena->words);

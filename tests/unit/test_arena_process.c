@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Arenas between threads, forks and contexts; the one of the process, and what the log tells of
  * all. */
+#include "engine/thread.h"
 #include "support/arena_room.h"
 #include "support/lines.h"
 #include "support/suite.h"
@@ -84,6 +85,30 @@ START_TEST(a_forked_child_leaves_the_arena_alone)
     ck_assert_int_eq(waitpid(child, &status, 0), child);
     ck_assert_int_eq(status, 0);
     room_free(block);
+    close_arena();
+    sc_engine_finish();
+    room_close();
+}
+END_TEST
+
+START_TEST(a_signal_handler_that_interrupts_a_question_for_the_error_does_not_wait_for_it)
+{
+    shapecache_arena *none = NULL;
+    shapecache_ticket ticket;
+    char text[200];
+
+    open_arena(64 * MIB);
+    ck_assert_int_eq(shapecache_arena_offload(arena, NULL, 1, 0, (void *)stream, &ticket),
+                     SHAPECACHE_EVALUE);
+    sc_thread_self.locks++; /* what it interrupted holds one */
+    shapecache_arena_error(arena, text, sizeof text);
+    ck_assert_str_eq(text, "");
+    ck_assert_int_eq(shapecache_arena_create(&none, NULL), SHAPECACHE_EVALUE);
+    sc_thread_self.locks--;
+    shapecache_arena_error(NULL, text, sizeof text);
+    ck_assert_str_eq(text, ""); /* nothing was written */
+    shapecache_arena_error(arena, text, sizeof text);
+    ck_assert_str_ne(text, "");
     close_arena();
     sc_engine_finish();
     room_close();
@@ -198,6 +223,7 @@ END_TEST
 SC_SUITE_WITH("arena_process", arena_room_enter, NULL,
               a_call_that_comes_while_another_runs_is_refused_and_changes_nothing,
               a_forked_child_leaves_the_arena_alone,
+              a_signal_handler_that_interrupts_a_question_for_the_error_does_not_wait_for_it,
               an_arena_works_in_its_own_context_whichever_is_current,
               with_its_context_an_arena_and_what_it_was_given_end,
               the_arena_of_the_process_has_the_size_of_the_setting_and_is_one,
