@@ -255,6 +255,8 @@ static int export_logs(int count, char **arguments)
     int status = parse(&request, count, arguments);
 
     if (!status)
+        status = sc_out_check(request.out, &request.logs, &sc_command_export);
+    if (!status)
         status = convert_all(&request);
     sc_logs_release(&request.logs);
     return status;

@@ -9,16 +9,42 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* There, and no regular file. The system call: fstat() of a new C library is not in an old one. */
-static bool is_special(const char *path)
+/* False: it is not there. The system call: fstat() of a new C library is not in an old one. */
+static bool look(const char *path, struct stat *about)
 {
     int fd = open(path, O_PATH | O_CLOEXEC);
-    struct stat about;
-    bool is_so = fd >= 0 && syscall(SYS_fstat, fd, &about) == 0 && !S_ISREG(about.st_mode);
+    bool is_there = fd >= 0 && syscall(SYS_fstat, fd, about) == 0;
 
     if (fd >= 0)
         (void)close(fd);
-    return is_so;
+    return is_there;
+}
+
+static bool is_special(const char *path)
+{
+    struct stat about;
+
+    return look(path, &about) && !S_ISREG(about.st_mode);
+}
+
+int sc_out_check(const char *path, const sc_logs *logs, const sc_command *command)
+{
+    struct stat out, log;
+
+    if (!path || !look(path, &out) || !S_ISREG(out.st_mode))
+        return 0;
+    for (unsigned i = 0; i < logs->count; i++) {
+        bool is_stdin = !strcmp(logs->at[i], "-");
+        bool is_there =
+            is_stdin ? syscall(SYS_fstat, STDIN_FILENO, &log) == 0 : look(logs->at[i], &log);
+
+        if (is_there && out.st_dev == log.st_dev && out.st_ino == log.st_ino)
+            return sc_usage(command,
+                            "%s: %s is the log that is read, and would be lost: name "
+                            "another file to write to",
+                            command->name, path);
+    }
+    return 0;
 }
 
 /* Always false. */

@@ -6,6 +6,7 @@
 #include "cli/emit.h"
 #include "cli/history.h"
 #include "cli/logs.h"
+#include "cli/out.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -447,6 +448,8 @@ static int shapes(int count, char **arguments)
     if (!status)
         status = sc_logs_only(&logs, request.log, &sc_command_shapes);
     if (!status)
+        status = sc_out_check(request.save, &logs, &sc_command_shapes);
+    if (!status)
         status = read_and_show(&request, logs.at[0]);
     sc_logs_release(&logs);
     return status;
@@ -466,8 +469,8 @@ const sc_command sc_command_shapes = {
             "               requests, hits, misses, evicted; or seen, in order of first sight\n"
             "  --top N      only the first N of them\n"
             "  --json       a document for programs\n"
-            "  --save FILE  write them to FILE, which docs/shapes.md describes; nothing is\n"
-            "               listed\n"
+            "  --save FILE  write them to FILE, replacing what is there; docs/shapes.md\n"
+            "               describes it; nothing is listed\n"
             "\n"
             "exit status: 0, 2 usage, 3 a log that is unreadable or malformed, or a FILE that\n"
             "cannot be written\n",

@@ -233,6 +233,13 @@ class Export(Case):
             self.assertEqual(reader.communicate(timeout=60)[0], text)
         self.assertTrue(pipe.is_fifo())
 
+    def test_a_log_that_is_read_is_never_written_over(self):
+        log = self.folder / "r1.jsonl"
+        shutil.copy(LOG, log)
+        for read in [log], [self.folder], [LOG, log]:
+            self.fails(call("export", "--to", "csv", "--out", log, *read), 2, f"export: {log} is the log that is read")
+        self.assertEqual(log.read_bytes(), pathlib.Path(LOG).read_bytes())
+
     def test_what_cannot_be_understood_is_refused(self):
         self.fails(call("export", LOG), 2, "--to wants trace, rmm, csv, chrome, collapsed, speedscope or openmetrics")
         self.fails(call("export", "--to", "pdf", LOG), 2, "--to wants")

@@ -3,6 +3,7 @@
 """shapecache shapes: what it lists, what it saves, and that a page's example is a set."""
 
 import json
+import os
 import pathlib
 import re
 import shutil
@@ -120,6 +121,21 @@ class Shapes(Case):
         (self.folder / "taken").mkdir()
         self.fails(call("shapes", "--save", self.folder / "taken", DATA / "late.jsonl"), 3, "cannot write")
         self.assertEqual(sorted(p.name for p in self.folder.iterdir()), ["set", "taken"])
+
+    def test_the_log_that_is_read_is_never_written_over(self):
+        log = self.log(LATE)
+        before = log.read_bytes()
+        (self.folder / "link").symlink_to(log)
+        (self.folder / "run").mkdir()
+        inside = self.folder / "run" / "r0.jsonl"
+        os.link(log, inside)
+        for save, read in (log, log), (self.folder / "link", log), (inside, self.folder / "run"):
+            self.fails(call("shapes", read, "--save", save), 2, f"shapes: {save} is the log that is read")
+        with log.open() as stdin:
+            self.fails(call("shapes", "-", "--save", log, stdin=stdin), 2, "is the log that is read")
+        self.assertEqual((log.read_bytes(), inside.read_bytes()), (before, before))
+        self.assertEqual(sorted(p.name for p in self.folder.iterdir()), ["link", "log.jsonl", "run"])
+        self.assertIn("replacing what is there", call("help", "shapes").stdout)
 
     def test_what_cannot_be_understood_is_refused(self):
         log = DATA / "late.jsonl"
