@@ -56,6 +56,28 @@ static void add(sc_cache_totals *sum, const sc_cache_totals *one)
     sum->all.live_peak += one->all.live_peak;
 }
 
+/* A share of hits needs a step in phase fixed that has ended: beside "fixed in 0 of 4 steps" it
+ * would contradict itself. `is_fixed`: it is now, on the only device. */
+static void say_fixed(sc_text *text, const sc_cache_totals *sum, bool is_fixed)
+{
+    uint64_t steps = sum->steps_in[SC_PHASE_FIXED];
+
+    if (!steps && is_fixed && sum->step) {
+        sc_text_string(text, "fixed since step ");
+        sc_text_u64(text, sum->step);
+        sc_text_string(text, ", which has not ended");
+        return;
+    }
+    if (steps && sum->all.hits + sum->all.misses) {
+        share(text, sum->all.hits, sum->all.hits + sum->all.misses);
+        sc_text_string(text, " hits while fixed, ");
+    }
+    sc_text_string(text, "fixed in ");
+    sc_text_u64(text, steps);
+    sc_text_string(text, " of ");
+    count_of(text, sum->step, "step");
+}
+
 void sc_summary_say(const sc_cache_totals *totals, unsigned count)
 {
     sc_cache_totals sum = {.step = 0};
@@ -68,14 +90,7 @@ void sc_summary_say(const sc_cache_totals *totals, unsigned count)
         return;
     count_of(&text, sum.all.requests, "request");
     sc_text_string(&text, ", ");
-    if (sum.all.hits + sum.all.misses) {
-        share(&text, sum.all.hits, sum.all.hits + sum.all.misses);
-        sc_text_string(&text, " hits while fixed, ");
-    }
-    sc_text_string(&text, "fixed in ");
-    sc_text_u64(&text, sum.steps_in[SC_PHASE_FIXED]);
-    sc_text_string(&text, " of ");
-    count_of(&text, sum.step, "step");
+    say_fixed(&text, &sum, count == 1 && totals[0].phase == SC_PHASE_FIXED);
     sc_text_string(&text, ", ");
     count_of(&text, sum.fallbacks, "fallback");
     if (sum.scopes.all) {

@@ -219,6 +219,23 @@ START_TEST(the_summary_is_one_line_that_says_where_to_read_on)
 }
 END_TEST
 
+START_TEST(a_summary_tells_no_share_of_hits_before_a_fixed_step_has_ended)
+{
+    for (int i = 0; i < 2; i++)
+        room_batch(sizes, SIZES);
+    for (int i = 0; i < 3; i++) /* hits, in a step that has no end */
+        room_free(room_alloc(sizes[0]));
+    ck_assert_int_eq(sc_engine_phase(0), SC_PHASE_FIXED);
+    sc_engine_finish();
+    char *said = room_stderr();
+
+    ck_assert_msg(strstr(said, "] 15 requests, fixed since step 2, which has not ended, "
+                               "0 fallbacks; held at most ") != NULL,
+                  "%s", said);
+    free(said);
+}
+END_TEST
+
 START_TEST(a_pipe_that_nobody_reads_does_not_kill_the_program)
 {
     int ends[2];
@@ -333,6 +350,7 @@ SC_SUITE_WITH("journal", room_enter, room_close, a_process_that_never_allocates_
               shapes_are_told_at_first_sight_and_in_full_at_the_end,
               the_last_line_holds_the_totals_and_the_doors,
               the_summary_is_one_line_that_says_where_to_read_on,
+              a_summary_tells_no_share_of_hits_before_a_fixed_step_has_ended,
               a_pipe_that_nobody_reads_does_not_kill_the_program,
               an_out_of_memory_is_in_the_file_before_the_call_returns,
               with_a_gate_per_site_the_log_names_the_site_that_changed,
