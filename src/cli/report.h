@@ -36,6 +36,13 @@ const char *sc_report_reason_meaning(const char *word);
 
 /* "rank 3", with device or pid where that alone is not one lane. */
 void sc_report_label(const sc_report *report, unsigned lane, char out[64]);
+/* No request of the device was one for the cache: its zeros are no figures of the program. */
+bool sc_report_is_passed_by(const sc_device *device);
+/* The warning that a framework keeps a cache of its own; NULL: none. */
+const sc_note *sc_report_hoarder(const sc_history *history);
+/* How many they were, and why. */
+void sc_report_passed_by(const sc_lane *lane);
+
 /* The phases of every lane, and what brought each change about; lanes that agree are told once. */
 void sc_report_story(const sc_report *report);
 /* The totals: of one lane with what they mean, of several the first, the least and the most. */

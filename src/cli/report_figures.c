@@ -24,12 +24,21 @@ static uint64_t hit_rate(const sc_lane *lane)
     return eligible ? (uint64_t)((double)all->hits * 10000 / (double)eligible) : UINT64_MAX;
 }
 
-static const char *print_rate(char out[16], uint64_t value)
+/* There is no such figure. */
+static const char *print_none(char out[16])
 {
-    if (value != UINT64_MAX)
-        return sc_emit_percent(out, value, 10000);
     memcpy(out, "-", 2);
     return out;
+}
+
+static const char *print_rate(char out[16], uint64_t value)
+{
+    return value == UINT64_MAX ? print_none(out) : sc_emit_percent(out, value, 10000);
+}
+
+static const char *print_size(char out[16], uint64_t value)
+{
+    return value == UINT64_MAX ? print_none(out) : sc_emit_size(out, value);
 }
 
 static const char *print_count(char out[16], uint64_t value)
@@ -42,12 +51,12 @@ static const char *print_count(char out[16], uint64_t value)
 
 static uint64_t live_peak(const sc_lane *lane)
 {
-    return lane->device->all.live_peak;
+    return sc_report_is_passed_by(lane->device) ? UINT64_MAX : lane->device->all.live_peak;
 }
 
 static uint64_t held_peak(const sc_lane *lane)
 {
-    return lane->device->all.held_peak;
+    return sc_report_is_passed_by(lane->device) ? UINT64_MAX : lane->device->all.held_peak;
 }
 
 static uint64_t driver_calls(const sc_lane *lane)
@@ -93,6 +102,11 @@ static void explain_rate(sc_text *text, const sc_lane *lane)
                   " requests came in phase fixed and would have been eligible");
         return;
     }
+    if (sc_report_is_passed_by(lane->device)) {
+        put_count(text, all->bypassed,
+                  all->bypassed == 1 ? " request, passed by" : " requests, all passed by");
+        return;
+    }
     if (all->hits + all->misses == 0) {
         sc_text_string(text, "no request came in phase fixed");
         return;
@@ -104,8 +118,9 @@ static void explain_rate(sc_text *text, const sc_lane *lane)
 
 static void explain_live(sc_text *text, const sc_lane *lane)
 {
-    (void)lane;
-    sc_text_string(text, "most that the program held at once");
+    sc_text_string(text, sc_report_is_passed_by(lane->device)
+                             ? "not known of what passes by"
+                             : "most that the program held at once");
 }
 
 static void explain_held(sc_text *text, const sc_lane *lane)
@@ -113,6 +128,8 @@ static void explain_held(sc_text *text, const sc_lane *lane)
     uint64_t cap = sc_history_cap(lane->history, lane->device);
     const sc_history *history = lane->history;
 
+    if (sc_report_is_passed_by(lane->device))
+        return;
     sc_text_string(text, "live + idle");
     if (history->is_told[SC_OPTION_gate] && !history->options.gate) {
         sc_text_string(text, "; no cap (SHAPECACHE_GATE=0)");
@@ -158,8 +175,8 @@ static void explain_wait(sc_text *text, const sc_lane *lane)
 
 static const figure figures[] = {
     {"hit rate in fixed", hit_rate, print_rate, explain_rate},
-    {"peak live", live_peak, sc_emit_size, explain_live},
-    {"peak held", held_peak, sc_emit_size, explain_held},
+    {"peak live", live_peak, print_size, explain_live},
+    {"peak held", held_peak, print_size, explain_held},
     {"evicted", evicted, print_count, explain_evicted},
     {"driver calls", driver_calls, print_count, explain_calls},
     {"time in them", driver_time, sc_emit_time, NULL},

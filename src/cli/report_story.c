@@ -301,7 +301,9 @@ static void tell_lane(const sc_lane *lane)
     const sc_device *device = lane->device;
     unsigned count = device->change_count;
 
-    if (!count)
+    if (sc_report_is_passed_by(device))
+        sc_report_passed_by(lane);
+    else if (!count)
         tell_stay(lane);
     for (unsigned i = 0; i < count; i++) {
         if (i == HEAD && count > HEAD + TAIL) {

@@ -207,12 +207,19 @@ static unsigned processes_noting(const sc_report *report, unsigned process, cons
     return count;
 }
 
+/* The story begins with it. */
+static bool is_told(const sc_report *report, const sc_note *note)
+{
+    return report->lane_count == 1 && sc_report_is_passed_by(report->lanes[0].device) &&
+           note == sc_report_hoarder(report->lanes[0].history);
+}
+
 static void tell_note(const sc_report *report, unsigned process, const sc_note *note)
 {
     unsigned count = processes_noting(report, process, note->text);
     char head[64];
 
-    if (!count)
+    if (!count || is_told(report, note))
         return;
     if (note->has_step)
         snprintf(head, sizeof head, "  step %-6llu ", (unsigned long long)note->step);
@@ -232,7 +239,7 @@ static void tell_notes(const sc_report *report)
     for (unsigned i = 0; i < report->history_count; i++) {
         const sc_history *history = report->histories[i];
 
-        if (history->note_count && is_first) {
+        if (history->note_count > (is_told(report, &history->notes[0]) ? 1U : 0U) && is_first) {
             sc_emit("\nworth knowing\n");
             is_first = false;
         }

@@ -4,6 +4,7 @@
 #include "engine/logbook.h"
 #include "engine/process.h"
 #include "engine/site.h"
+#include "log/record.h"
 
 static unsigned depth(void)
 {
@@ -52,7 +53,7 @@ void sc_asker_say_passing(uint32_t place)
 
     if (atomic_exchange(&is_said, true))
         return;
-    sc_text_string(&text, "PyTorch's allocator keeps a cache of its own: what it asks for (");
+    sc_text_string(&text, SC_WARN_HOARDER ": what it asks for (");
     sc_text_string(&text, sc_site_text(place));
     sc_text_string(&text, ") passes through. shapecache run --torch caches its tensors instead, "
                           "SHAPECACHE=all its segments");

@@ -44,6 +44,7 @@ static void seconds(sc_text *text, uint64_t ns)
 static void add(sc_cache_totals *sum, const sc_cache_totals *one)
 {
     sum->step += one->step;
+    sum->shapes += one->shapes + one->shapes_forgotten;
     sum->steps_in[SC_PHASE_FIXED] += one->steps_in[SC_PHASE_FIXED];
     sum->fallbacks += one->fallbacks;
     sum->scopes.all += one->scopes.all;
@@ -51,6 +52,7 @@ static void add(sc_cache_totals *sum, const sc_cache_totals *one)
     sum->all.requests += one->all.requests;
     sum->all.hits += one->all.hits;
     sum->all.misses += one->all.misses;
+    sum->all.bypassed += one->all.bypassed;
     sum->all.wait_ns += one->all.wait_ns;
     sum->all.held_peak += one->all.held_peak;
     sum->all.live_peak += one->all.live_peak;
@@ -78,6 +80,34 @@ static void say_fixed(sc_text *text, const sc_cache_totals *sum, bool is_fixed)
     count_of(text, sum->step, "step");
 }
 
+/* Nothing that came was of a shape, so that there was nothing to cache or to hold: the zeros of the
+ * cache would be no figures of the program. */
+static bool is_passed_by(const sc_cache_totals *sum)
+{
+    return sum->all.bypassed == sum->all.requests && !sum->shapes && !sum->all.held_peak;
+}
+
+static void say_cached(sc_text *text, const sc_cache_totals *sum, bool is_fixed)
+{
+    sc_text_string(text, ", ");
+    say_fixed(text, sum, is_fixed);
+    sc_text_string(text, ", ");
+    count_of(text, sum->fallbacks, "fallback");
+    if (sum->scopes.all) {
+        sc_text_string(text, ", ");
+        sc_text_u64(text, sum->scopes.fixed);
+        sc_text_string(text, " of ");
+        count_of(text, sum->scopes.all, "call site");
+        sc_text_string(text, " fixed");
+    }
+    sc_text_string(text, "; held at most ");
+    sc_text_size(text, sum->all.held_peak);
+    sc_text_string(text, " for ");
+    sc_text_size(text, sum->all.live_peak);
+    sc_text_string(text, " live; frees waited ");
+    seconds(text, sum->all.wait_ns);
+}
+
 void sc_summary_say(const sc_cache_totals *totals, unsigned count)
 {
     sc_cache_totals sum = {.step = 0};
@@ -89,23 +119,10 @@ void sc_summary_say(const sc_cache_totals *totals, unsigned count)
     if (sum.all.requests == 0)
         return;
     count_of(&text, sum.all.requests, "request");
-    sc_text_string(&text, ", ");
-    say_fixed(&text, &sum, count == 1 && totals[0].phase == SC_PHASE_FIXED);
-    sc_text_string(&text, ", ");
-    count_of(&text, sum.fallbacks, "fallback");
-    if (sum.scopes.all) {
-        sc_text_string(&text, ", ");
-        sc_text_u64(&text, sum.scopes.fixed);
-        sc_text_string(&text, " of ");
-        count_of(&text, sum.scopes.all, "call site");
-        sc_text_string(&text, " fixed");
-    }
-    sc_text_string(&text, "; held at most ");
-    sc_text_size(&text, sum.all.held_peak);
-    sc_text_string(&text, " for ");
-    sc_text_size(&text, sum.all.live_peak);
-    sc_text_string(&text, " live; frees waited ");
-    seconds(&text, sum.all.wait_ns);
+    if (is_passed_by(&sum))
+        sc_text_string(&text, ", all passed by");
+    else
+        say_cached(&text, &sum, count == 1 && totals[0].phase == SC_PHASE_FIXED);
     if (count > 1) {
         sc_text_string(&text, "; ");
         sc_text_u64(&text, count);

@@ -23,6 +23,9 @@ typedef enum sc_field {
     SC_F_COUNT
 } sc_field;
 
+/* How the warning begins that requests of a framework's own cache pass: readers look for it. */
+#define SC_WARN_HOARDER "PyTorch's allocator keeps a cache of its own"
+
 const char *sc_event_name(sc_event event);
 const char *sc_field_name(sc_field field);
 

@@ -40,6 +40,15 @@ class Goldens(Case):
     def test_ranks_that_agree_are_told_once_and_the_odd_one_apart(self):
         self.expect("ranks.txt", self.told("ranks"))
 
+    def test_a_run_that_passed_by_is_told_with_the_reason_and_without_peaks(self):
+        text = self.told("segments.jsonl")
+        self.expect("segments.txt", text)
+        happened = " ".join(text.split("what happened\n")[1].split())
+        self.assertTrue(happened.startswith("5 requests, and all passed the cache by. PyTorch's allocator keeps a cache"), text)
+        self.assertEqual(text.count("PyTorch's"), 1)
+        for claim in ("0 B", "requests:N", "worth knowing"):
+            self.assertNotIn(claim, text)
+
     def test_with_a_gate_per_call_site_each_is_told(self):
         self.expect("sites.txt", self.told("sites.jsonl"))
         device = json.loads(self.told("sites.jsonl", "--json"))["runs"][0]["processes"][0]["devices"][0]
@@ -312,6 +321,43 @@ class Ends(Case):
         self.fails(call("report", "--jsno", "x"), 2, '"--jsno"')
         self.fails(call("report", "--top", "many", "x"), 2, "--top")
         self.fails(call("report", "--top"), 2, "--top")
+        self.fails(call("report", "--top=many", "x"), 2, "report: --top wants a number")
+        self.fails(call("report", "--json=yes", "x"), 2, 'report: "--json=yes": --json takes no value')
+        self.fails(call("report", "--jsno=yes", "x"), 2, 'no option "--jsno=yes"')
+
+    def test_a_value_may_stand_behind_its_option_or_be_joined_to_it(self):
+        late, events = DATA / "late.jsonl", DATA / "events.jsonl"
+        for command, option, value, *more in (("report", "--top", "3", late), ("steps", "--every", "2", late), ("steps", "--dev", "0", late),
+                                              ("shapes", "--sort", "hits", late), ("sites", "--top", "1", late), ("diff", "--top", "1", late, late),
+                                              ("export", "--to", "trace", events), ("export", "--rows", "shape", "--to=csv", events)):
+            apart, joined = call(command, option, value, *more), call(command, f"{option}={value}", *more)
+            self.assertEqual((apart.returncode, joined.returncode, joined.stdout), (0, 0, apart.stdout), joined.stderr)
+            self.assertEqual(joined.stderr, apart.stderr)
+
+    def test_a_file_of_another_kind_is_no_log(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "mine"
+            for text in (b"#include <cuda.h>\n", b"{\n", b'{"name":"x"}\n', b"\x7fELF\0\x01\n", b"x" * (5 << 20), b"[]\n"):
+                path.write_bytes(text)
+                self.fails(call("report", path), 3, f"report: not a shapecache log: {path}, line 1: ")
+            path.write_bytes(b"shapecache shapes 1\nkey bytes\n")
+            self.fails(call("report", path), 3, f"report: not a shapecache log: {path} is a set of shapes, for SHAPECACHE_SHAPES")
+            first = (DATA / "late.jsonl").read_bytes().splitlines(True)[0]
+            for text in (first[:40], first + b"x\n", first.replace(b'"v":1', b'"v":9')):
+                path.write_bytes(text)
+                answer = call("report", path)
+                self.fails(answer, 3, f"report: {path}, line ")
+
+    def test_a_folder_that_holds_runs_is_told_its_newest(self):
+        with tempfile.TemporaryDirectory() as folder:
+            top = pathlib.Path(folder)
+            self.fails(call("report", ".", cwd=folder), 3, "report: . has no log in it (r*.jsonl)\n")
+            for name, second in ("shapecache-run.9", 1000), ("shapecache-run.new", 3000), ("shapecache-run.1", 2000), ("other", 4000):
+                (top / name).mkdir()
+                os.utime(top / name, (second, second))
+            (top / "shapecache-run.file").write_text("")
+            self.fails(call("report", ".", cwd=folder), 3, "has no log in it (r*.jsonl); the newest run here is ./shapecache-run.new\n")
+            self.fails(call("shapes", f"{folder}/"), 3, f"the newest run here is {folder}/shapecache-run.new\n")
 
     def test_a_full_disk_is_an_error(self):
         with open("/dev/full", "w") as full:

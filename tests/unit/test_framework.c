@@ -74,6 +74,19 @@ START_TEST(it_is_said_once_with_the_way_to_the_tensors)
 }
 END_TEST
 
+START_TEST(the_summary_of_a_run_that_passed_by_claims_no_peak)
+{
+    for (int i = 0; i < 3; i++)
+        (void)room_alloc_from(2 * MIB, hoarder);
+    sc_engine_finish();
+    char *said = room_stderr();
+
+    ck_assert_msg(strstr(said, "] 3 requests, all passed by; see shapecache report log\n") != NULL,
+                  "%s", said);
+    free(said);
+}
+END_TEST
+
 /* Asked for again and again, as tensors are. */
 static unsigned tensors(void)
 {
@@ -207,6 +220,7 @@ SC_SUITE_WITH("framework", room_enter, room_close,
               what_a_caching_allocator_asks_for_passes_and_everything_else_is_cached,
               what_it_gives_back_is_free_for_others_at_once,
               it_is_said_once_with_the_way_to_the_tensors,
+              the_summary_of_a_run_that_passed_by_claims_no_peak,
               with_its_cache_off_its_tensors_are_cached, all_caches_its_segments_too,
               an_out_of_memory_of_its_own_gets_what_is_idle,
               steps_counted_by_requests_end_though_some_pass,

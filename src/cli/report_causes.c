@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT
+ * report_causes.c - what a reader must know before the changes of phase: why nothing was cached. */
+#include "cli/emit.h"
+#include "cli/report.h"
+#include "log/record.h"
+#include <stdio.h>
+#include <string.h>
+
+enum { TEXT_BYTES = 2048 };
+
+bool sc_report_is_passed_by(const sc_device *device)
+{
+    const sc_sums *all = &device->all;
+
+    return all->requests && all->bypassed == all->requests && !device->shape_count &&
+           !device->shapes_seen && !all->held_peak;
+}
+
+const sc_note *sc_report_hoarder(const sc_history *history)
+{
+    for (unsigned i = 0; i < history->note_count; i++)
+        if (!strncmp(history->notes[i].text, SC_WARN_HOARDER, strlen(SC_WARN_HOARDER)))
+            return &history->notes[i];
+    return NULL;
+}
+
+void sc_report_passed_by(const sc_lane *lane)
+{
+    const sc_note *note = sc_report_hoarder(lane->history);
+    char text[TEXT_BYTES], count[32];
+    uint64_t requests = lane->device->all.bypassed;
+
+    snprintf(text, sizeof text, "%s request%s, and all passed the cache by%s%.1900s",
+             sc_emit_count(count, requests), requests == 1 ? "" : "s",
+             note ? ". " : ": none was of a shape to cache", note ? note->text : "");
+    sc_emit_wrapped("  ", 2, text);
+}
