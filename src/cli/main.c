@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/emit.h"
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -131,6 +132,67 @@ static int help(const char *name)
     return finish(SC_EXIT_DONE);
 }
 
+typedef enum option_kind { OPTION_UNKNOWN, OPTION_FLAG, OPTION_VALUED } option_kind;
+
+/* By the help text, which shows a value as a word in capitals after the option's name. */
+static option_kind kind_of(const sc_command *command, const char *name, size_t length)
+{
+    option_kind kind = OPTION_UNKNOWN;
+
+    for (const char *at = command->help; (at = strstr(at, "--")); at += 2) {
+        if (strncmp(at, name, length) != 0 || isalpha((unsigned char)at[length]) ||
+            at[length] == '-')
+            continue;
+        if (at[length] == ' ' && isupper((unsigned char)at[length + 1]))
+            return OPTION_VALUED;
+        kind = OPTION_FLAG;
+    }
+    return kind;
+}
+
+/* --name=value as two arguments, where the command has them so; `out` has room for twice as many.
+ * How many there are, or -1, and said: an option that takes no value. */
+static int split(const sc_command *command, char **out, char **arguments, int count)
+{
+    int made = 0;
+    bool is_over = false;
+
+    for (int i = 0; i < count; i++) {
+        char *argument = arguments[i];
+        char *equals = strncmp(argument, "--", 2) != 0 ? NULL : strchr(argument, '=');
+        size_t length = equals ? (size_t)(equals - argument) : 0;
+        option_kind kind = length > 2 ? kind_of(command, argument, length) : OPTION_UNKNOWN;
+
+        is_over = is_over || !strcmp(argument, "--");
+        out[made++] = argument;
+        if (is_over || kind == OPTION_UNKNOWN)
+            continue;
+        if (kind == OPTION_FLAG) {
+            (void)sc_usage(command, "%s: \"%.64s\": %.*s takes no value", command->name, argument,
+                           (int)length, argument);
+            return -1;
+        }
+        *equals = '\0';
+        out[made++] = equals + 1;
+    }
+    return made;
+}
+
+static int start(const sc_command *command, int count, char **arguments)
+{
+    char **words;
+    int status = SC_EXIT_USAGE;
+
+    if (command == &sc_command_run) /* reads its own: what follows is another program's */
+        return command->run(count, arguments);
+    words = sc_need((2 * (size_t)count + 1) * sizeof *words);
+    count = split(command, words, arguments, count);
+    if (count >= 0)
+        status = command->run(count, words);
+    free(words);
+    return status;
+}
+
 static bool is_help(const char *argument)
 {
     return !strcmp(argument, "--help") || !strcmp(argument, "-h");
@@ -156,5 +218,5 @@ int main(int count, char **arguments)
         return *name == '-' ? sc_usage(NULL, "no option \"%.64s\"", name) : unknown(name);
     if (count > 2 && is_help(arguments[2]))
         return help(name);
-    return finish(command->run(count - 2, arguments + 2));
+    return finish(start(command, count - 2, arguments + 2));
 }

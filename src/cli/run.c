@@ -46,6 +46,27 @@ typedef struct run_files {
     char sims[SIMS][SC_PATH_BYTES]; /* in the order of sim_names */
 } run_files;
 
+/* SC_EXIT_USAGE: an option with a value that it cannot have, or no option at all. */
+static int refuse(const char *option)
+{
+    const char *value = strchr(option, '=');
+    size_t length = value ? (size_t)(value - option) : strlen(option);
+    static const char *const flags[] = {"--sim", "--dry-run", "-n"};
+
+    if (value && length == strlen("--torch") && !strncmp(option, "--torch", length))
+        return sc_usage(&sc_command_run,
+                        "run: \"%.64s\": --torch wants tensors, pluggable or segments", option);
+    if (value && length == strlen("--offload") && !strncmp(option, "--offload", length))
+        return sc_usage(&sc_command_run, "run: \"%.64s\": --offload wants a size such as 16GiB",
+                        option);
+    for (size_t i = 0; value && i < sizeof flags / sizeof *flags; i++)
+        if (length == strlen(flags[i]) && !strncmp(option, flags[i], length))
+            return sc_usage(&sc_command_run, "run: \"%.64s\": %s takes no value", option, flags[i]);
+    return sc_usage(&sc_command_run,
+                    "run: no option \"%.64s\" (options of the program come after its name)",
+                    option);
+}
+
 /* 0, or the exit status. */
 static int parse(run_request *request, int count, char **arguments)
 {
@@ -63,10 +84,7 @@ static int parse(run_request *request, int count, char **arguments)
         else if (sc_torch_parse(&request->torch, arguments[i]))
             continue;
         else
-            return sc_usage(&sc_command_run,
-                            "run: no option \"%.64s\" (options of the program come "
-                            "after its name)",
-                            arguments[i]);
+            return refuse(arguments[i]);
     }
     if (i == count)
         return sc_usage(&sc_command_run, "run: which program?");

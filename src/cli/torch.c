@@ -40,8 +40,7 @@ bool sc_torch_parse(sc_torch *torch, const char *option)
 
     if (strncmp(option, name, length) != 0 || (option[length] && option[length] != '='))
         return false;
-    if (!option[length])
-        torch->view = SC_TORCH_TENSORS;
+    torch->view = option[length] ? SC_TORCH_NONE : SC_TORCH_TENSORS;
     for (unsigned i = SC_TORCH_TENSORS; i <= SC_TORCH_SEGMENTS && option[length]; i++)
         if (!strcmp(option + length + 1, words[i]))
             torch->view = (sc_torch_view)i;

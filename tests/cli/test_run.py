@@ -77,6 +77,15 @@ class Run(Case):
         self.assertEqual(preloads[2:], [str(sim / "libcudart.so.13"), str(sim / "libcublas.so.13")])
         self.assertEqual(self.told()["env"]["LD_PRELOAD"], str(self.top / "lib/libshapecache.so"))
 
+    def test_a_value_that_an_option_cannot_have_is_named_with_what_it_can(self):
+        for options, words in ((["--torch=foo"], ('"--torch=foo"', "--torch wants tensors, pluggable or segments")),
+                               (["--torch", "--torch=foo"], ('"--torch=foo"', "--torch wants")),
+                               (["--torch", "--offload=lots"], ('"--offload=lots"', "--offload wants a size such as 16GiB")),
+                               (["--sim=x"], ('"--sim=x"', "--sim takes no value")),
+                               (["--dry-run="], ('"--dry-run="', "--dry-run takes no value")),
+                               (["--simx=1"], ('no option "--simx=1"',))):
+            self.fails(call("run", *options, "--", "true", tool=self.tool), 2, *words)
+
     def test_the_working_directory_never_enters_the_library_path(self):
         self.assertEqual(self.told("--sim")["env"]["LD_LIBRARY_PATH"], str(self.top / "lib/shapecache/sim"))
 
