@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/logs.h"
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 enum { LOGS_MOST = 65536 };
 
@@ -31,6 +35,67 @@ static int by_number(const void *left, const void *right)
     return strverscmp(*(char *const *)left, *(char *const *)right);
 }
 
+static char *join(const char *folder, const char *name)
+{
+    size_t room = strlen(folder) + strlen(name) + 2;
+    bool has_slash = folder[strlen(folder) - 1] == '/';
+    char *joined = sc_need(room);
+
+    snprintf(joined, room, "%s%s%s", folder, has_slash ? "" : "/", name);
+    return joined;
+}
+
+/* When the last log was added to a folder; false: it is none. The system call: fstat() of a new C
+ * library is not in an old one. */
+static bool changed(const char *path, struct timespec *when)
+{
+    int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    struct stat about;
+    bool is_folder = fd >= 0 && syscall(SYS_fstat, fd, &about) == 0;
+
+    if (fd >= 0)
+        (void)close(fd);
+    if (is_folder)
+        *when = about.st_mtim;
+    return is_folder;
+}
+
+/* Of the folders that runs made in this one, the newest, or NULL. */
+static char *newest_run(DIR *folder, const char *path)
+{
+    static const char start[] = "shapecache-run.";
+    struct timespec last = {0, 0}, when;
+    char *newest = NULL;
+    struct dirent *entry;
+
+    rewinddir(folder);
+    while ((entry = readdir(folder))) {
+        if (strncmp(entry->d_name, start, sizeof start - 1) != 0)
+            continue;
+        char *name = join(path, entry->d_name);
+
+        if (changed(name, &when) && (!newest || when.tv_sec > last.tv_sec ||
+                                     (when.tv_sec == last.tv_sec && when.tv_nsec > last.tv_nsec))) {
+            char *older = newest;
+
+            newest = name;
+            name = older;
+            last = when;
+        }
+        free(name);
+    }
+    return newest;
+}
+
+static void say_none(DIR *folder, const char *path, const char *command)
+{
+    char *run = newest_run(folder, path);
+
+    sc_say("%s: %s has no log in it (r*.jsonl)%s%s", command, path,
+           run ? "; the newest run here is " : "", run ? run : "");
+    free(run);
+}
+
 bool sc_logs_add(sc_logs *all, const char *path, const char *command)
 {
     DIR *folder = strcmp(path, "-") ? opendir(path) : NULL;
@@ -42,22 +107,19 @@ bool sc_logs_add(sc_logs *all, const char *path, const char *command)
         return true;
     }
     while ((entry = readdir(folder)) && all->count < LOGS_MOST) {
-        size_t room = strlen(path) + strlen(entry->d_name) + 2;
-        bool has_slash = path[strlen(path) - 1] == '/';
         char *name;
 
         if (!is_log_name(entry->d_name))
             continue;
-        name = sc_need(room);
-        snprintf(name, room, "%s%s%s", path, has_slash ? "" : "/", entry->d_name);
+        name = join(path, entry->d_name);
         add_name(all, name);
         free(name);
     }
+    if (all->count == first)
+        say_none(folder, path, command);
     (void)closedir(folder);
-    if (all->count == first) {
-        sc_say("%s: %s has no log in it (r*.jsonl)", command, path);
+    if (all->count == first)
         return false;
-    }
     qsort(all->at + first, all->count - first, sizeof(char *), by_number);
     return true;
 }

@@ -32,7 +32,8 @@ static const struct {
 /* Always false. */
 static bool bad(sc_reader *reader, const char *what, const char *name)
 {
-    snprintf(reader->error, sizeof reader->error, "%.300s, line %llu: %s%s%s%s", reader->path,
+    snprintf(reader->error, sizeof reader->error, "%s%.300s, line %llu: %s%s%s%s",
+             reader->is_foreign ? "not a shapecache log: " : "", reader->path,
              (unsigned long long)reader->number, what, name ? " \"" : "", name ? name : "",
              name ? "\"" : "");
     return false;
@@ -68,6 +69,7 @@ static bool fill(sc_reader *reader)
     reader->next = 0;
     if (reader->used == reader->size) {
         if (reader->size >= SC_LINE_MOST) {
+            reader->is_foreign = !reader->has_run;
             reader->number++;
             return bad(reader, "the line is longer than any of a log", NULL);
         }
@@ -215,14 +217,36 @@ static bool check(sc_reader *reader)
     return true;
 }
 
+static bool is_run(const sc_line *line)
+{
+    return line->has[SC_F_EV] && !strcmp(line->value[SC_F_EV].text, sc_event_name(SC_EV_RUN));
+}
+
+/* True, and told: a set of shapes, by its first line. */
+static bool is_set(sc_reader *reader, const char *text)
+{
+    static const char set[] = "shapecache shapes ";
+
+    if (reader->has_run || strncmp(text, set, sizeof set - 1) != 0)
+        return false;
+    snprintf(reader->error, sizeof reader->error,
+             "not a shapecache log: %.300s is a set of shapes, for SHAPECACHE_SHAPES",
+             reader->path);
+    return true;
+}
+
 /* False at the first thing wrong; *is_known says whether the record is one of ours. */
 static bool take(sc_reader *reader, char *text, size_t bytes, bool *is_known)
 {
     sc_line *line = &reader->line;
     int event;
 
+    if (is_set(reader, text))
+        return false;
+    reader->is_foreign = !reader->has_run && strncmp(text, "{\"", 2) != 0;
     if (!parse(reader, text, bytes))
         return false;
+    reader->is_foreign = !reader->has_run && !is_run(line);
     if (!line->has[SC_F_EV] || !line->has[SC_F_T])
         return bad(reader, "a record lacks", line->has[SC_F_EV] ? "t" : "ev");
     event = event_of(line->value[SC_F_EV].text);

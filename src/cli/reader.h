@@ -34,6 +34,7 @@ typedef struct sc_reader {
     size_t size, used, next;
     uint64_t number;
     bool is_at_end, is_cut, has_run;
+    bool is_foreign; /* its first line is none of a log */
     char error[512]; /* "" : none */
     sc_line line;
 } sc_reader;

@@ -334,6 +334,31 @@ class Ends(Case):
             self.assertEqual((apart.returncode, joined.returncode, joined.stdout), (0, 0, apart.stdout), joined.stderr)
             self.assertEqual(joined.stderr, apart.stderr)
 
+    def test_a_file_of_another_kind_is_no_log(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "mine"
+            for text in (b"#include <cuda.h>\n", b"{\n", b'{"name":"x"}\n', b"\x7fELF\0\x01\n", b"x" * (5 << 20), b"[]\n"):
+                path.write_bytes(text)
+                self.fails(call("report", path), 3, f"report: not a shapecache log: {path}, line 1: ")
+            path.write_bytes(b"shapecache shapes 1\nkey bytes\n")
+            self.fails(call("report", path), 3, f"report: not a shapecache log: {path} is a set of shapes, for SHAPECACHE_SHAPES")
+            first = (DATA / "late.jsonl").read_bytes().splitlines(True)[0]
+            for text in (first[:40], first + b"x\n", first.replace(b'"v":1', b'"v":9')):
+                path.write_bytes(text)
+                answer = call("report", path)
+                self.fails(answer, 3, f"report: {path}, line ")
+
+    def test_a_folder_that_holds_runs_is_told_its_newest(self):
+        with tempfile.TemporaryDirectory() as folder:
+            top = pathlib.Path(folder)
+            self.fails(call("report", ".", cwd=folder), 3, "report: . has no log in it (r*.jsonl)\n")
+            for name, second in ("shapecache-run.9", 1000), ("shapecache-run.new", 3000), ("shapecache-run.1", 2000), ("other", 4000):
+                (top / name).mkdir()
+                os.utime(top / name, (second, second))
+            (top / "shapecache-run.file").write_text("")
+            self.fails(call("report", ".", cwd=folder), 3, "has no log in it (r*.jsonl); the newest run here is ./shapecache-run.new\n")
+            self.fails(call("shapes", f"{folder}/"), 3, f"the newest run here is {folder}/shapecache-run.new\n")
+
     def test_a_full_disk_is_an_error(self):
         with open("/dev/full", "w") as full:
             answer = subprocess.run([TOOL, "report", DATA / "late.jsonl"], stdout=full, stderr=subprocess.PIPE, text=True)
