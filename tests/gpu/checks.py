@@ -301,7 +301,7 @@ def demo(machine):
     """the demo"""
     if machine.options.quick:
         return [Row("./dev demo", "-", "-", NOT_RUN)]
-    command = [sys.executable, str(HERE.parent / "demo/demo.py"), "--build", str(machine.build), *(["--sim"] if machine.is_simulated else [])]
+    command = [sys.executable, str(HERE.parent / "demo/demo.py"), "--pairs", "1", "--build", str(machine.build), *(["--sim"] if machine.is_simulated else [])]
     said = machine.run("demo", command)
     if said.status == "late":
         return [said.trouble()]
