@@ -217,51 +217,67 @@ void sc_identity_read(sc_identity *identity, const char *run_id, char *const *en
     }
 }
 
-/* False: an unknown placeholder. What does not fit shows in the text. */
-static bool expand(sc_text *text, const char *format, const sc_identity *identity, uint32_t number)
+/* What the letter after a percent sign stands for; false: nothing. */
+static bool put(sc_text *text, char letter, const sc_identity *identity, uint32_t number)
 {
-    for (; *format; format++) {
-        if (*format != '%') {
-            sc_text_char(text, *format);
-            continue;
-        }
-        switch (*++format) {
-        case 'p':
-            sc_text_i64(text, identity->pid);
-            break;
-        case 'h':
-            sc_text_string(text, identity->host);
-            break;
-        case 'e':
-            sc_text_string(text, identity->program);
-            break;
-        case 'r':
-            sc_text_u64(text, identity->rank);
-            break;
-        case 'l':
-            sc_text_u64(text, identity->local_rank);
-            break;
-        case 'j':
-            sc_text_string(text, identity->run);
-            break;
-        case 'n':
-            sc_text_u64(text, number);
-            break;
-        case '%':
-            sc_text_char(text, '%');
-            break;
-        default:
-            return false;
-        }
+    switch (letter) {
+    case 'p':
+        sc_text_i64(text, identity->pid);
+        break;
+    case 'h':
+        sc_text_string(text, identity->host);
+        break;
+    case 'e':
+        sc_text_string(text, identity->program);
+        break;
+    case 'r':
+        sc_text_u64(text, identity->rank);
+        break;
+    case 'l':
+        sc_text_u64(text, identity->local_rank);
+        break;
+    case 'j':
+        sc_text_string(text, identity->run);
+        break;
+    case 'n':
+        sc_text_u64(text, number);
+        break;
+    case '%':
+        sc_text_char(text, '%');
+        break;
+    default:
+        return false;
     }
     return true;
+}
+
+/* NULL, or the percent sign of the first unknown placeholder. What does not fit shows in the text.
+ */
+static const char *expand(sc_text *text, const char *format, const sc_identity *identity,
+                          uint32_t number)
+{
+    for (; *format; format++)
+        if (*format != '%')
+            sc_text_char(text, *format);
+        else if (!put(text, *++format, identity, number))
+            return format - 1;
+    return NULL;
+}
+
+const char *sc_path_unknown(const char *format)
+{
+    static const sc_identity nobody;
+    char none[1];
+    sc_text text = sc_text_over(none, sizeof none);
+
+    return expand(&text, format, &nobody, 0);
 }
 
 bool sc_path_expand(char *out, size_t bytes, const char *format, const sc_identity *identity,
                     uint32_t number)
 {
     sc_text text = sc_text_over(out, bytes);
-    bool is_known = expand(&text, format, identity, number);
+    bool is_known = !expand(&text, format, identity, number);
 
     sc_text_terminate(&text);
     return is_known && !text.is_full;
@@ -303,6 +319,15 @@ static int open_new(const char *path)
     return fd;
 }
 
+static bool is_folder(const char *path)
+{
+    int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+    if (fd >= 0)
+        (void)close(fd);
+    return fd >= 0;
+}
+
 int sc_path_create(char *out, size_t bytes, const char *format, const sc_identity *identity)
 {
     enum { MOST = 100000 };
@@ -312,7 +337,7 @@ int sc_path_create(char *out, size_t bytes, const char *format, const sc_identit
         sc_text text = sc_text_over(out, bytes);
         int fd;
 
-        if (!expand(&text, format, identity, number + 1)) {
+        if (expand(&text, format, identity, number + 1)) {
             errno = EINVAL;
             return -1;
         }
@@ -335,6 +360,10 @@ int sc_path_create(char *out, size_t bytes, const char *format, const sc_identit
         }
         if (fd >= 0 || errno != EEXIST)
             return fd;
+        if (!has_number && !number && is_folder(out)) {
+            errno = EISDIR;
+            return -1;
+        }
     }
     errno = EEXIST;
     return -1;

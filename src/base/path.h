@@ -36,10 +36,13 @@ void sc_path_name_run(char *out, size_t bytes, long pid);
 bool sc_path_expand(char *out, size_t bytes, const char *format, const sc_identity *identity,
                     uint32_t number);
 
+/* The percent sign of the first unknown placeholder, within `format`; NULL: there is none. */
+const char *sc_path_unknown(const char *format);
+
 /* Create the file `format` names: missing folders 0777 less the umask, the file 0600 with O_EXCL,
  * never an existing one. Where the name is taken, %n counts up; without %n, ".1", ".2", ... is
- * appended. Returns the descriptor (O_WRONLY|O_APPEND|O_CLOEXEC) and the path in out, or -1 with
- * errno. */
+ * appended, but not to the name of a folder, which is EISDIR. Returns the descriptor
+ * (O_WRONLY|O_APPEND|O_CLOEXEC) and the path in out, or -1 with errno. */
 int sc_path_create(char *out, size_t bytes, const char *format, const sc_identity *identity);
 
 #endif

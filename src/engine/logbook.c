@@ -110,11 +110,39 @@ static void say_warning(const char *sentence)
     sc_logbook_say(sc_text_terminate(&line));
 }
 
+/* Why there is no log, with what may stand in its setting. */
+static void say_no_log(const char *format, int error)
+{
+    const char *unknown = sc_path_unknown(format);
+    char bytes[SAY_BYTES];
+    sc_text line = sc_text_over(bytes, sizeof bytes);
+
+    if (unknown) {
+        sc_text_string(&line, "SHAPECACHE_LOG has ");
+        sc_text_bytes(&line, unknown, unknown[1] > ' ' && unknown[1] < 0x7f ? 2 : 1);
+        sc_text_string(&line, ", which stands for nothing: %p, %h, %e, %r, %l, %j and %n do, and "
+                              "%% is a percent sign; no log is written");
+    } else if (error == EISDIR) {
+        size_t length = strlen(file.path);
+
+        sc_text_string(&line, "SHAPECACHE_LOG names a folder, ");
+        sc_text_string(&line, file.path);
+        sc_text_string(&line, ": name a file in it, such as ");
+        sc_text_string(&line, file.path);
+        sc_text_string(&line, length && file.path[length - 1] == '/' ? "" : "/");
+        sc_text_string(&line, "r%r.jsonl; no log is written");
+    } else {
+        sc_text_string(&line, "cannot create the log ");
+        sc_text_string(&line, error != EINVAL && error != ENAMETOOLONG ? file.path : format);
+        sc_text_string(&line, ": ");
+        sc_text_string(&line, strerror(error));
+    }
+    say_warning(sc_text_terminate(&line));
+}
+
 void sc_logbook_open(void)
 {
     const sc_options *options = &sc_process_self.options;
-    char bytes[SAY_BYTES];
-    sc_text line = sc_text_over(bytes, sizeof bytes);
 
     if (sc_text_same(options->log, "off"))
         return;
@@ -126,13 +154,7 @@ void sc_logbook_open(void)
                             options->log_every);
 
     if (error) {
-        bool is_expanded = error != EINVAL && error != ENAMETOOLONG;
-
-        sc_text_string(&line, "cannot create the log ");
-        sc_text_string(&line, is_expanded ? file.path : options->log);
-        sc_text_string(&line, ": ");
-        sc_text_string(&line, strerror(error));
-        say_warning(sc_text_terminate(&line));
+        say_no_log(options->log, error);
         file.path[0] = '\0';
         return;
     }

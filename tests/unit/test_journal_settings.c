@@ -147,6 +147,37 @@ START_TEST(a_log_that_cannot_be_created_is_said_once_and_costs_nothing_else)
 }
 END_TEST
 
+/* How often, by a run that the lack of a log costs nothing else. */
+static unsigned times_said(const char *sentence)
+{
+    room_fix(sizes, SIZES);
+    sc_engine_finish();
+    char *said = room_stderr();
+    unsigned times = 0;
+
+    ck_assert_ptr_nonnull(strstr(said, "] fixed at step 2: "));
+    for (const char *at = said; (at = strstr(at, sentence)); at++)
+        times++;
+    free(said);
+    return times;
+}
+
+START_TEST(a_log_that_is_to_be_a_folder_is_refused_and_told_what_to_name)
+{
+    ck_assert_uint_eq(
+        times_said("] warn: SHAPECACHE_LOG names a folder, .: name a file in it, such "
+                   "as ./r%r.jsonl; no log is written\n"),
+        1);
+    ck_assert(!room_has_file("..1"));
+}
+END_TEST
+
+START_TEST(a_placeholder_of_the_log_that_stands_for_nothing_is_named)
+{
+    ck_assert_uint_eq(times_said("] warn: SHAPECACHE_LOG has %q, which stands for nothing: "), 1);
+}
+END_TEST
+
 START_TEST(a_setting_that_cannot_be_used_warns_in_the_log_and_on_stderr)
 {
     (void)room_alloc(MIB);
@@ -225,6 +256,16 @@ static void open_unwritable(void)
     open_with("SHAPECACHE_LOG", "/proc/nowhere/r%r.log");
 }
 
+static void open_folder(void)
+{
+    open_with("SHAPECACHE_LOG", ".");
+}
+
+static void open_unknown(void)
+{
+    open_with("SHAPECACHE_LOG", "run.%q.%r");
+}
+
 static void open_mistaken(void)
 {
     open_with("SHAPECACHE_REARM", "often");
@@ -256,6 +297,9 @@ int main(void)
     add(suite, "logless", open_logless, without_a_log_the_cache_works_and_speaks_on_stderr);
     add(suite, "unwritable", open_unwritable,
         a_log_that_cannot_be_created_is_said_once_and_costs_nothing_else);
+    add(suite, "folder", open_folder,
+        a_log_that_is_to_be_a_folder_is_refused_and_told_what_to_name);
+    add(suite, "unknown", open_unknown, a_placeholder_of_the_log_that_stands_for_nothing_is_named);
     add(suite, "mistaken", open_mistaken,
         a_setting_that_cannot_be_used_warns_in_the_log_and_on_stderr);
     add(suite, "small", open_small, a_log_that_fills_up_keeps_phases_and_the_end);

@@ -59,6 +59,17 @@ START_TEST(placeholders_expand_and_unknown_ones_are_refused)
 }
 END_TEST
 
+START_TEST(the_first_placeholder_that_is_unknown_is_found)
+{
+    const char *const format = "%%x/%r-%q.%z";
+
+    ck_assert_ptr_eq(sc_path_unknown(format), format + 7);
+    ck_assert_str_eq(sc_path_unknown("run%"), "%");
+    ck_assert_ptr_null(sc_path_unknown("%p%h%e%r%l%j%n%%"));
+    ck_assert_ptr_null(sc_path_unknown(""));
+}
+END_TEST
+
 START_TEST(the_rank_comes_from_the_first_launcher_that_tells_one)
 {
     char torch[] = "RANK=5", local[] = "LOCAL_RANK=1", world[] = "WORLD_SIZE=16";
@@ -190,6 +201,21 @@ START_TEST(a_taken_name_gets_a_number_and_is_never_overwritten)
 }
 END_TEST
 
+START_TEST(a_folder_is_no_taken_name)
+{
+    ck_assert_int_eq(mkdir("here", 0700), 0);
+    ck_assert_int_eq(symlink("here", "link"), 0);
+    ck_assert_int_eq(sc_path_create(path, sizeof path, "here", &identity), -1);
+    ck_assert_int_eq(errno, EISDIR);
+    ck_assert_str_eq(path, "here");
+    ck_assert_int_eq(sc_path_create(path, sizeof path, "link", &identity), -1);
+    ck_assert_int_eq(errno, EISDIR);
+    ck_assert_int_ne(access("here.1", F_OK), 0);
+    ck_assert_int_eq(mkdir("run.1", 0700), 0);
+    ck_assert_str_eq(create("run.%n"), "run.2");
+}
+END_TEST
+
 START_TEST(a_counted_name_takes_the_first_free_number)
 {
     ck_assert_str_eq(create("run.%n/r%r"), "run.1/r3");
@@ -259,12 +285,13 @@ START_TEST(the_descriptor_appends_and_closes_on_exec)
 END_TEST
 
 SC_SUITE_WITH("path", enter_folder, leave_folder, placeholders_expand_and_unknown_ones_are_refused,
+              the_first_placeholder_that_is_unknown_is_found,
               the_rank_comes_from_the_first_launcher_that_tells_one,
               the_run_is_named_by_setting_then_launcher,
               a_name_from_outside_cannot_leave_its_folder, processes_of_one_group_agree_on_the_run,
               ranks_in_sessions_of_their_own_agree_on_the_run,
               missing_folders_are_made_and_the_file_is_private,
-              a_taken_name_gets_a_number_and_is_never_overwritten,
+              a_taken_name_gets_a_number_and_is_never_overwritten, a_folder_is_no_taken_name,
               a_counted_name_takes_the_first_free_number, a_link_that_dangles_counts_as_taken,
               what_cannot_be_made_says_why,
               a_folder_that_may_not_be_made_says_so_and_not_that_it_is_missing,
