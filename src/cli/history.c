@@ -215,6 +215,21 @@ static void on_shape(sc_device *device, const sc_line *line)
         read_dims(&shape->hint, line);
 }
 
+/* What becomes of another allocator's call once it is tried again, the log does not tell. */
+static void add_refused(sc_refused *refused, const sc_line *line)
+{
+    uint64_t bytes = sc_line_u64(line, SC_F_BYTES);
+
+    if (sc_line_u64(line, SC_F_RESULT) == 0 || (!bytes && sc_line_u64(line, SC_F_RETRIED)))
+        return;
+    refused->count++;
+    refused->step = sc_line_u64(line, SC_F_STEP);
+    refused->bytes = bytes;
+    free(refused->site);
+    refused->site = NULL;
+    sc_history_keep_text(&refused->site, sc_line_text(line, SC_F_SITE));
+}
+
 /* "out of memory: 512 MiB asked for at SITE; ..." */
 static void on_oom(sc_history *history, sc_device *device, const sc_line *line)
 {
@@ -223,6 +238,7 @@ static void on_oom(sc_history *history, sc_device *device, const sc_line *line)
     bool was_served = sc_line_u64(line, SC_F_RESULT) == 0;
 
     device->ooms++;
+    add_refused(&device->refused, line);
     snprintf(text, sizeof text, "the driver had no memory for %s%s%.700s%s; %s",
              sc_emit_size(size, sc_line_u64(line, SC_F_BYTES)), site ? ", asked for at " : "",
              site ? site : "",
@@ -364,6 +380,7 @@ static void device_delete(sc_device *device)
         sc_map_release(device->index);
     free(device->index);
     sc_sites_release(&device->sites);
+    free(device->refused.site);
     free(device->changes);
     free(device->shapes);
     free(device);

@@ -97,6 +97,13 @@ typedef struct sc_note {
     char *text;
 } sc_note;
 
+/* Out-of-memory answers that reached the program; all but the count of the last one. */
+typedef struct sc_refused {
+    uint64_t count, step;
+    uint64_t bytes; /* 0: another allocator's, not told */
+    char *site;     /* NULL: unknown */
+} sc_refused;
+
 typedef struct sc_device {
     uint64_t ordinal;
     uint64_t total; /* its memory in bytes, 0: not told */
@@ -113,6 +120,7 @@ typedef struct sc_device {
     unsigned shape_count;
     uint64_t shapes_left_out;
     uint64_t shapes_seen, fallbacks, ooms;
+    sc_refused refused;
     sc_sites sites; /* with a gate each; their changes are not among those above */
     void *index;    /* of shapes by id; while reading */
 } sc_device;

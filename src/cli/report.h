@@ -43,6 +43,10 @@ const sc_note *sc_report_hoarder(const sc_history *history);
 /* How many they were, and why. */
 void sc_report_passed_by(const sc_lane *lane);
 
+/* How often the program was told that there is no memory; nothing when it never was. `label` NULL:
+ * there is one lane. */
+void sc_report_refused(const sc_refused *refused, const char *label);
+
 /* The phases of every lane, and what brought each change about; lanes that agree are told once. */
 void sc_report_story(const sc_report *report);
 /* The totals: of one lane with what they mean, of several the first, the least and the most. */

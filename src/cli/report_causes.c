@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * report_causes.c - what a reader must know before the changes of phase: why nothing was cached. */
+#include "base/text.h"
 #include "cli/emit.h"
 #include "cli/report.h"
 #include "log/record.h"
@@ -34,4 +35,31 @@ void sc_report_passed_by(const sc_lane *lane)
              sc_emit_count(count, requests), requests == 1 ? "" : "s",
              note ? ". " : ": none was of a shape to cache", note ? note->text : "");
     sc_emit_wrapped("  ", 2, text);
+}
+
+void sc_report_refused(const sc_refused *refused, const char *label)
+{
+    char bytes[TEXT_BYTES], count[32], size[16];
+    sc_text text = sc_text_over(bytes, sizeof bytes);
+
+    if (!refused->count)
+        return;
+    if (label) {
+        sc_text_string(&text, label);
+        sc_text_string(&text, ": ");
+    }
+    sc_text_string(&text, sc_emit_count(count, refused->count));
+    sc_text_string(&text, refused->count == 1
+                              ? " out-of-memory answer reached the program, at step "
+                              : " out-of-memory answers reached the program, the last at step ");
+    sc_text_u64(&text, refused->step);
+    sc_text_string(&text, ", for ");
+    sc_text_string(&text, refused->bytes ? sc_emit_size(size, refused->bytes)
+                                         : "an allocation of another kind");
+    if (refused->site) {
+        sc_text_string(&text, ", asked for at ");
+        sc_text_string(&text, refused->site);
+    }
+    sc_text_char(&text, '.');
+    sc_emit_wrapped("  ", 2, sc_text_terminate(&text));
 }

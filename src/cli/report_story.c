@@ -350,6 +350,19 @@ static bool is_first_of_group(char *const *phases, unsigned lane)
     return true;
 }
 
+/* Of every lane of this one's group: they agree in their phases, not in this. */
+static void tell_refused(const sc_report *report, char *const *phases, unsigned lane)
+{
+    char label[64];
+
+    for (unsigned i = lane; i < report->lane_count; i++) {
+        if (strcmp(phases[i], phases[lane]) != 0)
+            continue;
+        sc_report_label(report, i, label);
+        sc_report_refused(&report->lanes[i].device->refused, report->lane_count > 1 ? label : NULL);
+    }
+}
+
 void sc_report_story(const sc_report *report)
 {
     char **phases = sc_need(sizeof *phases * report->lane_count);
@@ -373,6 +386,7 @@ void sc_report_story(const sc_report *report)
             continue;
         label_group(report, phases, i, group, sizeof group);
         sc_emit("\nwhat happened%s%s\n", groups > 1 ? ": " : "", groups > 1 ? group : "");
+        tell_refused(report, phases, i);
         tell_lane(&report->lanes[i]);
     }
     for (unsigned i = 0; i < report->lane_count; i++)

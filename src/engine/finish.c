@@ -28,9 +28,20 @@ static void warn_of_dropped(void)
     sc_logbook_warn(sc_text_terminate(&text));
 }
 
+/* The last one is the last of all devices. */
+static void add_refusals(sc_refusals *all, const sc_refusals *one)
+{
+    uint64_t count = all->count + one->count;
+
+    if (one->count && (!all->count || one->last_ns > all->last_ns))
+        *all = *one;
+    all->count = count;
+}
+
 void sc_engine_finish(void)
 {
     static sc_cache_totals totals[SC_DEVICE_MOST]; /* finish runs once; stacks may be small */
+    sc_refusals refusals = {.count = 0};
     unsigned count = 0;
 
     /* exit() was called from a signal handler while this thread holds a lock of ours */
@@ -44,6 +55,7 @@ void sc_engine_finish(void)
         sc_lock(&device->lock);
         sc_cache_read_totals(device->cache, &totals[count]);
         sc_journal_end(&device->journal, &totals[count]);
+        add_refusals(&refusals, &device->journal.refusals);
         sc_unlock(&device->lock);
         count++;
     }
@@ -51,7 +63,7 @@ void sc_engine_finish(void)
     sc_arenas_record();
     sc_logbook_close();
     if (sc_process_self.options.summary == SC_SUMMARY_LINE) {
-        sc_summary_say(totals, count);
+        sc_summary_say(totals, count, &refusals);
         sc_arenas_say();
     }
     sc_thread_self.is_inside = false;

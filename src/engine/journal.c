@@ -392,6 +392,11 @@ void sc_journal_free(sc_journal *journal, sc_address address, sc_outcome outcome
 
 void sc_journal_oom(sc_journal *journal, uint64_t bytes, uint32_t site, bool is_retried, int result)
 {
+    if (result == SC_CUDA_OUT_OF_MEMORY && (bytes || !is_retried))
+        journal->refusals = (sc_refusals){.count = journal->refusals.count + 1,
+                                          .last_ns = sc_logbook_now(),
+                                          .bytes = bytes,
+                                          .site = site};
     if (!sc_logbook_is_open())
         return;
     sc_record record = begin(journal, SC_EV_OOM, true);

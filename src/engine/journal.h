@@ -19,6 +19,14 @@ struct shapecache_scope_info;
 
 enum { SC_NOTICE_BYTES = 1024 };
 
+/* Answers "out of memory" that reached the program: no retry got it what it asked for. */
+typedef struct sc_refusals {
+    uint64_t count;
+    uint64_t last_ns; /* since the run began; the rest is of the last one */
+    uint64_t bytes;   /* 0: another allocator's, whose size we are not told */
+    uint32_t site;
+} sc_refusals;
+
 typedef struct sc_journal {
     int device;
     sc_outbox outbox;
@@ -31,7 +39,8 @@ typedef struct sc_journal {
     uint64_t events;                 /* rows of single requests so far, lost ones too */
     uint64_t step_began;             /* ns since the run began */
     uint64_t driver_free; /* the driver's free bytes, for the next step row; 0: not asked */
-    sc_marks unwritten;   /* high-water marks of the steps since the last row */
+    sc_refusals refusals;
+    sc_marks unwritten; /* high-water marks of the steps since the last row */
 } sc_journal;
 
 /* False: out of memory. */
@@ -66,7 +75,8 @@ void sc_journal_alloc(sc_journal *journal, const sc_allocation *allocation);
 /* `ns`: what a parked free waited. */
 void sc_journal_free(sc_journal *journal, sc_address address, sc_outcome outcome, uint64_t ns);
 
-/* The driver ran out of memory; `result` is what the program gets in the end. */
+/* The driver ran out of memory; `result` is what the program gets in the end. Of another
+ * allocator's call (`bytes` 0) that is known only where it is not retried. */
 void sc_journal_oom(sc_journal *journal, uint64_t bytes, uint32_t site, bool is_retried,
                     int result);
 

@@ -4,9 +4,10 @@
 #include "engine/device.h"
 #include "engine/logbook.h"
 #include "engine/process.h"
+#include "engine/site.h"
 #include "engine/thread.h"
 
-enum { LINE_BYTES = 1536 };
+enum { LINE_BYTES = 1984 };
 enum { WORTH_CACHING = 100 }; /* requests: with fewer nothing is missed */
 
 static void count_of(sc_text *text, uint64_t count, const char *one)
@@ -108,7 +109,24 @@ static void say_cached(sc_text *text, const sc_cache_totals *sum, bool is_fixed)
     seconds(text, sum->all.wait_ns);
 }
 
-void sc_summary_say(const sc_cache_totals *totals, unsigned count)
+static void say_refusals(sc_text *text, const sc_refusals *refusals)
+{
+    const char *site = sc_site_text(refusals->site);
+
+    sc_text_string(text, "; ");
+    count_of(text, refusals->count, "out-of-memory answer");
+    sc_text_string(text, refusals->count == 1 ? ", for " : ", the last for ");
+    if (refusals->bytes)
+        sc_text_size(text, refusals->bytes);
+    else
+        sc_text_string(text, "an allocation of another kind");
+    if (!site)
+        return;
+    sc_text_string(text, " from ");
+    sc_text_string(text, site);
+}
+
+void sc_summary_say(const sc_cache_totals *totals, unsigned count, const sc_refusals *refusals)
 {
     sc_cache_totals sum = {.step = 0};
     char bytes[LINE_BYTES];
@@ -123,6 +141,8 @@ void sc_summary_say(const sc_cache_totals *totals, unsigned count)
         sc_text_string(&text, ", all passed by");
     else
         say_cached(&text, &sum, count == 1 && totals[0].phase == SC_PHASE_FIXED);
+    if (refusals->count)
+        say_refusals(&text, refusals);
     if (count > 1) {
         sc_text_string(&text, "; ");
         sc_text_u64(&text, count);

@@ -7,9 +7,11 @@
 #define SC_ENGINE_SUMMARY_H
 
 #include "cache/cache.h"
+#include "engine/journal.h"
 
-/* `totals` of each of `count` devices; nothing is said when they saw no request. */
-void sc_summary_say(const sc_cache_totals *totals, unsigned count);
+/* `totals` of each of `count` devices, and the refusals of all; nothing is said when they saw no
+ * request. */
+void sc_summary_say(const sc_cache_totals *totals, unsigned count, const sc_refusals *refusals);
 
 /* Warns, in the log too, where nothing was cached because no step ever ended. */
 void sc_summary_warn(void);

@@ -171,6 +171,38 @@ class Explained(Case):
         self.assertEqual([int(row.split()[0]) for row in rows], [1, 7, 6, 5, 4, 2, 101, 102, 100, 3])
 
 
+class Refused(Case):
+    def told(self, *logs):
+        with tempfile.TemporaryDirectory(prefix="shapecache-cli-") as folder:
+            for rank, records in enumerate(logs):
+                records[0]["rank"] = rank
+                (pathlib.Path(folder) / f"r{rank}.jsonl").write_text("".join(json.dumps(r) + "\n" for r in records))
+            answer = call("report", folder)
+        self.assertEqual((answer.returncode, answer.stderr), (0, ""))
+        return " ".join(answer.stdout.split("what happened\n")[1].split())
+
+    def log(self, *ooms):
+        records = [json.loads(line) for line in (DATA / "late.jsonl").read_text().splitlines()]
+        records[-1:-1] = [{"ev": "oom", "t": 479000000, "step": 11, "dev": 0} | oom for oom in ooms]
+        return records
+
+    def test_out_of_memory_that_reached_the_program_comes_first(self):
+        recovered = {"bytes": 1 << 20, "retried": 1, "result": 0}
+        lost = {"bytes": 512 << 20, "site": "train+0x51aa", "retried": 1, "result": 2}
+        other = {"bytes": 0, "retried": 0, "result": 2}
+        tried_again = {"bytes": 0, "retried": 1, "result": 2}  # nobody knows how that went
+        self.assertTrue(self.told(self.log(recovered, tried_again)).startswith("step 4 warmup"))
+        self.assertTrue(self.told(self.log(recovered, lost, recovered)).startswith(
+            "1 out-of-memory answer reached the program, at step 11, for 512 MiB, asked for at train+0x51aa. step 4 warmup"))
+        self.assertTrue(self.told(self.log(lost, other)).startswith(
+            "2 out-of-memory answers reached the program, the last at step 11, for an allocation of another kind. step 4"))
+
+    def test_out_of_memory_of_one_rank_is_told_though_its_phases_are_those_of_another(self):
+        lost = {"bytes": 3 << 20, "retried": 0, "result": 2}
+        self.assertTrue(self.told(self.log(), self.log(lost)).startswith(
+            "rank 1: 1 out-of-memory answer reached the program, at step 11, for 3.00 MiB. step 4"))
+
+
 class Observed(Case):
     def test_a_run_that_only_observed_is_not_said_to_have_cached(self):
         records = [json.loads(line) for line in (DATA / "late.jsonl").read_text().splitlines()]

@@ -271,6 +271,58 @@ START_TEST(an_out_of_memory_is_in_the_file_before_the_call_returns)
 }
 END_TEST
 
+START_TEST(the_summary_counts_the_out_of_memory_answers_that_reached_the_program)
+{
+    sc_address block;
+
+    room_fix(sizes, SIZES);
+    fake_fail_kind(FAKE_MEM_ALLOC, 1, SC_CUDA_OUT_OF_MEMORY); /* the retry recovers */
+    room_free(room_alloc(2 * MIB));
+    for (uint64_t i = 0; i < 2; i++) {
+        fake_fail_kind(FAKE_MEM_ALLOC, 2, SC_CUDA_OUT_OF_MEMORY);
+        ck_assert_int_eq(sc_engine_alloc(&block, (5 + i) * MIB, (const void *)0x1a2b),
+                         SC_CUDA_OUT_OF_MEMORY);
+    }
+    sc_engine_finish();
+    char *said = room_stderr();
+
+    ck_assert_msg(strstr(said, "; 2 out-of-memory answers, the last for 6.00 MiB from "
+                               "train+0x1a2b; see shapecache report log\n") != NULL,
+                  "%s", said);
+    free(said);
+}
+END_TEST
+
+START_TEST(an_out_of_memory_that_the_retry_recovered_is_no_answer)
+{
+    room_fix(sizes, SIZES);
+    fake_fail_kind(FAKE_MEM_ALLOC, 1, SC_CUDA_OUT_OF_MEMORY);
+    room_free(room_alloc(2 * MIB));
+    sc_engine_finish();
+    lines log = room_log();
+    char *said = room_stderr();
+
+    ck_assert_uint_eq(lines_count(&log, "oom"), 1);
+    ck_assert_ptr_null(strstr(said, "out-of-memory"));
+    free(said);
+    lines_release(&log);
+}
+END_TEST
+
+START_TEST(the_summary_tells_an_out_of_memory_of_another_allocator)
+{
+    room_free(room_alloc(MIB));
+    ck_assert(!sc_engine_make_room()); /* nothing is idle: there is no retry */
+    sc_engine_finish();
+    char *said = room_stderr();
+
+    ck_assert_msg(strstr(said, "; 1 out-of-memory answer, for an allocation of another kind; ") !=
+                      NULL,
+                  "%s", said);
+    free(said);
+}
+END_TEST
+
 /* Batches in which one place asks for the same, and another for `moody` bytes. */
 static void scoped_batches(unsigned count, uint64_t moody)
 {
@@ -353,5 +405,8 @@ SC_SUITE_WITH("journal", room_enter, room_close, a_process_that_never_allocates_
               a_summary_tells_no_share_of_hits_before_a_fixed_step_has_ended,
               a_pipe_that_nobody_reads_does_not_kill_the_program,
               an_out_of_memory_is_in_the_file_before_the_call_returns,
+              the_summary_counts_the_out_of_memory_answers_that_reached_the_program,
+              an_out_of_memory_that_the_retry_recovered_is_no_answer,
+              the_summary_tells_an_out_of_memory_of_another_allocator,
               with_a_gate_per_site_the_log_names_the_site_that_changed,
               without_one_nothing_is_said_of_scopes)
