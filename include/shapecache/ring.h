@@ -75,8 +75,8 @@ SHAPECACHE_API void shapecache_ring_defaults(shapecache_ring_config *config);
 /* A new, empty ring; says on stderr which buckets it owns and how many bytes it may come to, and
  * warns where that is more than the control group of this process may have. A shard that owns no
  * bucket (more ranks than buckets) is a ring that stays empty. Memory comes as entries do, but for
- * a pinned ring's first piece. Errors: SHAPECACHE_EVALUE (stderr says which value),
- * SHAPECACHE_EMEMORY. Thread-safe. */
+ * a pinned ring's first piece. Errors: SHAPECACHE_EVALUE (stderr and
+ * shapecache_ring_error() say which value), SHAPECACHE_EMEMORY. Thread-safe. */
 SHAPECACHE_API shapecache_status shapecache_ring_create(shapecache_ring **ring,
                                                         const shapecache_ring_config *config);
 
@@ -193,7 +193,8 @@ SHAPECACHE_API shapecache_status shapecache_ring_load(shapecache_ring *ring, con
                                                       shapecache_ring_loaded *loaded);
 
 /* The sentence of the last save or load that failed, terminated, cut to `bytes`; "" when none did.
- */
+ * Without a ring (NULL): of the last shapecache_ring_create() of the process that answered
+ * SHAPECACHE_EVALUE for what the config has. */
 SHAPECACHE_API void shapecache_ring_error(shapecache_ring *ring, char *out, size_t bytes);
 
 #ifdef __cplusplus

@@ -32,6 +32,8 @@ struct shapecache_ring {
 
 static atomic_ullong all_worst; /* bytes, of all rings of the process */
 
+static struct shapecache_ring unmade; /* its error: why the last ring that was refused was */
+
 EXPORT void shapecache_ring_defaults(shapecache_ring_config *config)
 {
     sc_ring_plan_defaults(config);
@@ -152,11 +154,12 @@ static void refuse_config(const char *name, const char *wrong)
     char bytes[LINE_BYTES];
     sc_text line = sc_text_over(bytes, sizeof bytes);
 
-    sc_text_string(&line, "ring ");
-    sc_text_string(&line, name ? name : "");
-    sc_text_string(&line, name ? ": " : "");
+    sc_ring_say_name(&line, name && *name ? name : "ring");
     sc_text_string(&line, wrong);
-    sc_logbook_say(sc_text_terminate(&line));
+    sc_lock(&unmade.lock);
+    memcpy(unmade.error, sc_text_terminate(&line), line.used + 1);
+    sc_unlock(&unmade.lock);
+    sc_logbook_say(bytes);
 }
 
 EXPORT shapecache_status shapecache_ring_create(shapecache_ring **ring,
@@ -360,6 +363,8 @@ EXPORT void shapecache_ring_error(shapecache_ring *ring, char *out, size_t bytes
 {
     if (!bytes)
         return;
+    if (!ring)
+        ring = &unmade;
     sc_lock(&ring->lock);
     size_t length = sc_text_fitting(ring->error, strlen(ring->error), bytes - 1);
 

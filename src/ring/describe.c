@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "ring/describe.h"
+#include <string.h>
 
 static void say(sc_text *text, uint64_t count, const char *what)
 {
@@ -7,10 +8,13 @@ static void say(sc_text *text, uint64_t count, const char *what)
     sc_text_string(text, what);
 }
 
-static void begin(sc_text *text, const char *name)
+void sc_ring_say_name(sc_text *text, const char *name)
 {
-    sc_text_string(text, "ring ");
-    sc_text_string(text, name);
+    sc_text_string(text, "ring");
+    if (strcmp(name, "ring") != 0) {
+        sc_text_char(text, ' ');
+        sc_text_string(text, name);
+    }
     sc_text_string(text, ": ");
 }
 
@@ -21,7 +25,7 @@ static uint64_t worst(const sc_ring_plan *plan)
 
 void sc_ring_say_start(sc_text *text, const sc_ring_plan *plan, const char *storage)
 {
-    begin(text, plan->name);
+    sc_ring_say_name(text, plan->name);
     sc_text_string(text, "shard ");
     say(text, plan->shard, " of ");
     say(text, plan->shards, ", owns ");
@@ -43,7 +47,7 @@ void sc_ring_say_start(sc_text *text, const sc_ring_plan *plan, const char *stor
 
 void sc_ring_say_nothing_owned(sc_text *text, const sc_ring_plan *plan)
 {
-    begin(text, plan->name);
+    sc_ring_say_name(text, plan->name);
     sc_text_string(text, "shard ");
     say(text, plan->shard, " of ");
     say(text, plan->shards, " owns none of ");
@@ -52,7 +56,7 @@ void sc_ring_say_nothing_owned(sc_text *text, const sc_ring_plan *plan)
 
 void sc_ring_say_limit(sc_text *text, const char *name, uint64_t bytes, uint64_t limit)
 {
-    begin(text, name);
+    sc_ring_say_name(text, name);
     sc_text_string(text, "with it the rings of this process may come to ");
     sc_text_size(text, bytes);
     sc_text_string(text, ", above its control group's limit of ");
@@ -62,7 +66,7 @@ void sc_ring_say_limit(sc_text *text, const char *name, uint64_t bytes, uint64_t
 
 void sc_ring_say_stats(sc_text *text, const char *name, const shapecache_ring_info *info)
 {
-    begin(text, name);
+    sc_ring_say_name(text, name);
     say(text, info->entries, " entries, ");
     sc_text_size(text, info->bytes);
     sc_text_string(text, ", in ");
@@ -90,7 +94,7 @@ void sc_ring_say_loaded(sc_text *text, const char *name, const char *path,
     };
     const char *before = "; left ";
 
-    begin(text, name);
+    sc_ring_say_name(text, name);
     sc_text_string(text, "took ");
     say(text, loaded->taken, " entries of ");
     sc_text_string(text, path);

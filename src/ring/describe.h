@@ -8,6 +8,8 @@
 #include "shapecache/ring.h"
 #include <stdint.h>
 
+/* What all of them begin with: "ring NAME: ", or "ring: " where NAME is the default one. */
+void sc_ring_say_name(sc_text *text, const char *name);
 /* Who owns what, and how much that may come to; `storage` is how memory is had: "pageable". */
 void sc_ring_say_start(sc_text *text, const sc_ring_plan *plan, const char *storage);
 /* More ranks than buckets. */

@@ -169,6 +169,13 @@ class Settings(unittest.TestCase):
             with self.assertRaises(ValueError):
                 Ring(shape)
 
+    def test_a_refused_ring_says_why_in_the_librarys_words(self):
+        with self.assertRaisesRegex(shapecache.Error, "^ring: .*buckets") as first:
+            Ring((3,), "f32", buckets=0)
+        self.assertEqual(first.exception.status, 4)
+        with self.assertRaisesRegex(shapecache.Error, "^ring errors: bytes_most must have room for one entry at least$"):
+            small(name="errors", bytes_most=1)
+
     def test_a_closed_ring_says_so(self):
         with small() as ring:
             ring.add(item(1, 2), 0)

@@ -45,11 +45,14 @@ END_TEST
 START_TEST(a_configuration_that_cannot_be_is_named)
 {
     shapecache_ring_config wanted = config();
+    char why[100];
 
     wanted.capacity = 0;
     ck_assert_int_eq(shapecache_ring_create(&ring, &wanted), SHAPECACHE_EVALUE);
     ck_assert_str_eq(last_line(), "ring latent: capacity must be 1 to 16777216 entries");
     ck_assert_ptr_null(ring);
+    shapecache_ring_error(NULL, why, sizeof why);
+    ck_assert_str_eq(why, "ring latent: capacity must be 1 to 16777216 entries");
     memset(&wanted, 0, sizeof wanted);
     ck_assert_int_eq(shapecache_ring_create(&ring, &wanted), SHAPECACHE_EVALUE);
     ck_assert_int_eq(shapecache_ring_create(&ring, NULL), SHAPECACHE_EVALUE);

@@ -16,7 +16,7 @@ import tempfile
 
 from shapecache import _library
 
-_MISMATCH, _EMPTY = 8, 9  # SHAPECACHE_EMISMATCH, SHAPECACHE_EEMPTY
+_VALUE, _MISMATCH, _EMPTY = 4, 8, 9  # SHAPECACHE_EVALUE, SHAPECACHE_EMISMATCH, SHAPECACHE_EEMPTY
 _FAILED = (10, 11, 12)  # EREFUSED, EFORMAT, EFILE: the ring has a sentence for these
 _NO_BLOCK = -1
 _DIMS_MOST = 8
@@ -92,6 +92,13 @@ def _call(name, *arguments):
     if name not in _functions:
         _functions[name] = _library.need("shapecache_ring_" + name, *_PROTOTYPES[name])
     return _functions[name](*arguments)
+
+
+def _sentence(ring):
+    """The library's own, of what a ring last failed at; None: of the ring that was not made."""
+    text = ctypes.create_string_buffer(4096)
+    _call("error", ring, text, len(text))
+    return text.value.decode(errors="replace")
 
 
 def _block(block):
@@ -197,7 +204,10 @@ class Ring:
             if setting != "modulation" and getattr(config, setting) != value:
                 raise ValueError(f"{setting} is {value}")
         handle = _RING()
-        _library.check(_call("create", ctypes.byref(handle), ctypes.byref(config)))
+        status = _call("create", ctypes.byref(handle), ctypes.byref(config))
+        if status == _VALUE:
+            raise _library.Error(status, _sentence(None))
+        _library.check(status)
         self._handle = handle
         self._dtype = config.dtype
         self._dims = (ctypes.c_size_t * len(self.shape))(*self.shape)
@@ -308,9 +318,7 @@ class Ring:
     def _check_file(self, status):
         if status not in _FAILED:
             return _library.check(status)
-        text = ctypes.create_string_buffer(4096)
-        _call("error", self._live(), text, len(text))
-        raise _library.Error(status, text.value.decode(errors="replace"))
+        raise _library.Error(status, _sentence(self._live()))
 
     def save(self, path):
         """Writes the ring to a file, which is there whole or not at all."""
