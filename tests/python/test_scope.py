@@ -234,6 +234,14 @@ class Scopes(unittest.TestCase):
             with self.subTest(function=function.__name__), self.assertRaisesRegex(TypeError, function.__name__):
                 shapecache.scope("name")(function)
 
+    def test_a_scope_shows_its_figures_once_it_is_closed(self):
+        seen = shapecache.scope("shown")
+        self.assertEqual(repr(seen), "<Scope 'shown': no figures>")
+        with seen:
+            self.assertEqual(repr(seen), "<Scope 'shown': open>")
+            touch(6)
+        self.assertRegex(repr(seen), rf"^<Scope 'shown': device=0, depth=0, live_before=0, .*live_peak={6 * MIB}, .*seconds=\d+\.\d+>$")
+
     def test_a_block_without_a_name_is_an_error(self):
         for name in (None, ""):
             with self.assertRaises(ValueError), shapecache.scope(name):
@@ -241,6 +249,11 @@ class Scopes(unittest.TestCase):
 
 
 class Program(unittest.TestCase):
+    def test_a_mark_has_a_name(self):
+        for name in (3, b"bytes", None):
+            with self.assertRaisesRegex(TypeError, f"a mark's name is a str, not {type(name).__name__}"):
+                shapecache.mark(name)
+
     def test_steps_and_marks_are_in_the_log(self):
         before = len(records("step"))
         self.assertTrue(shapecache.mark("validation begins"))

@@ -14,6 +14,8 @@ def step(device=-1):
 
 def mark(name):
     """A `mark` record in the log, here and now. False where there is no log."""
+    if not isinstance(name, str):
+        raise TypeError(f"a mark's name is a str, not {type(name).__name__}")
     write = _library.function("shapecache_mark", [ctypes.c_char_p])
     return write is not None and _library.is_done(write(name.encode()))
 

@@ -25,6 +25,9 @@ class _ScopeInfo(ctypes.Structure):
         ("live_before", "idle_before", "live_peak", "held_peak", "live", "idle", "trimmed", "ns")]
 
 
+_FIGURES = [name for name, _ in _ScopeInfo._fields_ if name != "ns"]
+
+
 @dataclasses.dataclass(frozen=True)
 class Memory:
     """Bytes in the driver's pages. live: the program's; idle: the cache's; held: both; the peaks are the most since the
@@ -89,6 +92,12 @@ class Scope:
         self.live_peak, self.held_peak = info.live_peak, info.held_peak
         self.live, self.idle, self.trimmed = info.live, info.idle, info.trimmed
         self.seconds = info.ns * 1e-9
+
+    def __repr__(self):
+        if not self.is_known:
+            return f"<Scope {self.name!r}: {'open' if self in _open.scopes else 'no figures'}>"
+        figures = ", ".join(f"{name}={getattr(self, name)}" for name in _FIGURES)
+        return f"<Scope {self.name!r}: {figures}, seconds={self.seconds:.6f}>"
 
     def _flags(self):
         options = self._options
