@@ -47,6 +47,11 @@ void sc_report_passed_by(const sc_lane *lane);
  * there is one lane. */
 void sc_report_refused(const sc_refused *refused, const char *label);
 
+/* The steps that ended in phase fixed; NULL: none. */
+const sc_sums *sc_report_fixed(const sc_device *device);
+/* That the cap costs hits, where evictions are what keeps a fixed set from being served. */
+void sc_report_capped(const sc_lane *lane);
+
 /* The phases of every lane, and what brought each change about; lanes that agree are told once. */
 void sc_report_story(const sc_report *report);
 /* The totals: of one lane with what they mean, of several the first, the least and the most. */

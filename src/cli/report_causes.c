@@ -8,6 +8,7 @@
 #include <string.h>
 
 enum { TEXT_BYTES = 2048 };
+enum { OVERHEAD_MOST = 10000 }; /* percent, as SHAPECACHE_OVERHEAD has it */
 
 bool sc_report_is_passed_by(const sc_device *device)
 {
@@ -62,4 +63,36 @@ void sc_report_refused(const sc_refused *refused, const char *label)
     }
     sc_text_char(&text, '.');
     sc_emit_wrapped("  ", 2, sc_text_terminate(&text));
+}
+
+/* Evictions make room under the cap, but also under SHAPECACHE_LIMIT, and where the driver was
+ * short of memory: then less was held than the overhead alone would have allowed. */
+static bool is_capped_by_overhead(const sc_lane *lane, const sc_sums *fixed)
+{
+    const sc_history *history = lane->history;
+    uint64_t cap = sc_history_cap(history, lane->device), live = lane->device->all.live_peak;
+    double factor = 1 + (double)history->options.overhead / 100;
+
+    return cap && (double)cap >= (double)live * factor * 0.999 &&
+           (double)fixed->held_peak >= (double)fixed->live_peak * factor * 0.875;
+}
+
+void sc_report_capped(const sc_lane *lane)
+{
+    const sc_sums *fixed = sc_report_fixed(lane->device);
+    uint64_t overhead = lane->history->options.overhead, more = overhead < 50 ? 50 : 2 * overhead;
+    uint64_t whole = 1 + overhead / 100, hundredths = overhead % 100;
+    char text[TEXT_BYTES], count[32];
+
+    if (!fixed || !fixed->requests || more > OVERHEAD_MOST ||
+        (double)fixed->evicted <= (double)fixed->requests * 0.05 ||
+        (double)fixed->hits >= (double)fixed->requests * 0.97 ||
+        !is_capped_by_overhead(lane, fixed))
+        return;
+    snprintf(text, sizeof text,
+             "In phase fixed the cap (%llu.%02llu x peak) evicted %s buffers, which later requests "
+             "had to get from the driver; SHAPECACHE_OVERHEAD=%llu%% would let it keep more.",
+             (unsigned long long)whole, (unsigned long long)hundredths,
+             sc_emit_count(count, fixed->evicted), (unsigned long long)more);
+    sc_emit_wrapped("  ", 2, text);
 }

@@ -82,13 +82,20 @@ static void put_count(sc_text *text, uint64_t value, const char *after)
     sc_text_string(text, after);
 }
 
-/* By the step rows; only a run that caches tells it in its hits and misses. */
-static uint64_t requests_in_fixed(const sc_device *device)
+const sc_sums *sc_report_fixed(const sc_device *device)
 {
     for (unsigned i = 0; i < device->phase_count; i++)
         if (!strcmp(device->phases[i].phase, "fixed"))
-            return device->phases[i].sums.requests;
-    return 0;
+            return &device->phases[i].sums;
+    return NULL;
+}
+
+/* By the step rows; only a run that caches tells it in its hits and misses. */
+static uint64_t requests_in_fixed(const sc_device *device)
+{
+    const sc_sums *fixed = sc_report_fixed(device);
+
+    return fixed ? fixed->requests : 0;
 }
 
 static void explain_rate(sc_text *text, const sc_lane *lane)

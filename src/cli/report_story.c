@@ -316,6 +316,7 @@ static void tell_lane(const sc_lane *lane)
         sc_emit("  ... and %llu later changes\n", (unsigned long long)device->changes_left_out);
     if (device->sites.count)
         tell_sites(&device->sites);
+    sc_report_capped(lane);
 }
 
 /* The labels of all lanes of this one's group: "rank 0, rank 1 and 6 more". */

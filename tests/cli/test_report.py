@@ -203,6 +203,37 @@ class Refused(Case):
             "rank 1: 1 out-of-memory answer reached the program, at step 11, for 3.00 MiB. step 4"))
 
 
+class Capped(Case):
+    def told(self, step, **settings):
+        records = [json.loads(line) for line in (DATA / "late.jsonl").read_text().splitlines()]
+        for name, value in settings.items():
+            records[0]["config"]["SHAPECACHE_" + name] = {"value": value, "from": "env"}
+        for record in records:
+            if record["ev"] == "step" and record["phase"] == "fixed":
+                record |= {"requests": 100, "misses": 100 - step["hits"], "live_peak": 64 << 20, "held_peak": 78 << 20} | step
+        with tempfile.TemporaryDirectory(prefix="shapecache-cli-") as folder:
+            log = pathlib.Path(folder) / "r0.jsonl"
+            log.write_text("".join(json.dumps(record) + "\n" for record in records))
+            answer = call("report", log)
+        self.assertEqual((answer.returncode, answer.stderr), (0, ""))
+        return " ".join(answer.stdout.split("what happened\n")[1].split("totals\n")[0].split())
+
+    def test_a_cap_that_costs_hits_is_told_with_the_setting_that_widens_it(self):
+        self.assertTrue(self.told({"hits": 90, "evicted": 10}).endswith(
+            "In phase fixed the cap (1.25 x peak) evicted 40 buffers, which later requests had to get from the driver; "
+            "SHAPECACHE_OVERHEAD=50% would let it keep more."))
+        text = self.told({"hits": 90, "evicted": 10, "held_peak": 110 << 20}, OVERHEAD="75%")
+        self.assertIn("the cap (1.75 x peak) evicted 40 buffers", text)
+        self.assertIn("SHAPECACHE_OVERHEAD=150%", text)
+
+    def test_evictions_that_cost_little_or_that_the_cap_did_not_make_are_not_told(self):
+        for step, settings in (({"hits": 97, "evicted": 10}, {}), ({"hits": 90, "evicted": 5}, {}),
+                               ({"hits": 90, "evicted": 10, "held_peak": 65 << 20}, {}),  # the driver was short of memory
+                               ({"hits": 90, "evicted": 10}, {"LIMIT": "70M"}), ({"hits": 90, "evicted": 10}, {"GATE": "0"}),
+                               ({"hits": 90, "evicted": 10, "held_peak": 6000 << 20}, {"OVERHEAD": "10000%"})):
+            self.assertNotIn("SHAPECACHE_OVERHEAD", self.told(step, **settings))
+
+
 class Observed(Case):
     def test_a_run_that_only_observed_is_not_said_to_have_cached(self):
         records = [json.loads(line) for line in (DATA / "late.jsonl").read_text().splitlines()]
