@@ -2,15 +2,29 @@
 #include "arena/say.h"
 #include "base/cgroup.h"
 #include "base/text.h"
+#include <string.h>
 #include <sys/resource.h>
+
+static bool is_default(const char *name)
+{
+    return strcmp(name, "arena") == 0;
+}
+
+void sc_arena_say_name(sc_text *text, const char *name)
+{
+    sc_text_string(text, "arena");
+    if (!is_default(name)) {
+        sc_text_char(text, ' ');
+        sc_text_string(text, name);
+    }
+    sc_text_string(text, ": ");
+}
 
 static sc_text begin(sc_arena *arena)
 {
     sc_text text = sc_text_over(arena->error, sizeof arena->error);
 
-    sc_text_string(&text, "arena ");
-    sc_text_string(&text, arena->name);
-    sc_text_string(&text, ": ");
+    sc_arena_say_name(&text, arena->name);
     return text;
 }
 
@@ -138,7 +152,7 @@ shapecache_status sc_arena_say_mismatch(sc_arena *arena, const sc_entry *entry, 
 
 shapecache_status sc_arena_say_full(sc_arena *arena, uint64_t bytes)
 {
-    sc_text text = begin(arena);
+    sc_text text = sc_text_over(arena->error, sizeof arena->error);
 
     sc_text_string(&text, "activation arena is full: ");
     size(&text, "need ", sc_stack_aligned(bytes));
@@ -148,6 +162,11 @@ shapecache_status sc_arena_say_full(sc_arena *arena, uint64_t bytes)
     sc_text_string(&text, "; set ");
     sc_text_string(&text, arena->setting);
     add(&text, " to at least ", arena->stack.demand_peak);
+    if (!is_default(arena->name)) {
+        sc_text_string(&text, " (arena ");
+        sc_text_string(&text, arena->name);
+        sc_text_char(&text, ')');
+    }
     (void)sc_text_terminate(&text);
     arena->counters.full++;
     return SHAPECACHE_EFULL;

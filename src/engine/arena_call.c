@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/arena_call.h"
+#include "arena/say.h"
 #include "base/text.h"
 #include "engine/arena_log.h"
 #include "engine/gift.h"
@@ -66,9 +67,7 @@ static shapecache_status refuse(shapecache_arena *arena, shapecache_status statu
     char bytes[SC_ARENA_ERROR_BYTES];
     sc_text text = sc_text_over(bytes, sizeof bytes);
 
-    sc_text_string(&text, "arena ");
-    sc_text_string(&text, arena->core.name);
-    sc_text_string(&text, ": ");
+    sc_arena_say_name(&text, arena->core.name);
     sc_text_string(&text, why);
     (void)sc_text_terminate(&text);
     sc_lock(&arena->words);

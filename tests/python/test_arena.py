@@ -2,16 +2,19 @@
 # SPDX-License-Identifier: MIT
 """The Python side of the arena, without PyTorch: a stand-in for it on the simulated GPU."""
 
+import collections
 import ctypes
 import gc
 import os
 import random
 import time
+import types
 import unittest
 
 import fake_torch
 import shapecache
 from shapecache import arena as arena_module
+from shapecache import offload
 
 fake_torch.install()
 KIB = 1024
@@ -97,6 +100,13 @@ class Pointers(Case):
         with self.assertRaises(ValueError):
             arena_module._bytes("much")
 
+    def test_no_size_is_negative(self):
+        with self.assertRaisesRegex(ValueError, "^the capacity must not be negative: -1$"):
+            shapecache.Arena(-1)
+        for option in ("least", "keep_last", "prefetch_most", "given_most"):
+            with self.assertRaisesRegex(ValueError, f"^{option} must not be negative"):
+                shapecache.Arena(**{option: -1})
+
     def test_the_arena_of_the_process_is_a_dry_run_unless_set(self):
         process = shapecache.Arena.of_process()
         self.assertEqual(process.stats().capacity, 0)
@@ -106,6 +116,30 @@ class Pointers(Case):
         self.arena.close()
         with self.assertRaises(ValueError):
             self.arena.stats()
+
+
+class Summary(unittest.TestCase):
+    """The line at the end of `run --torch --offload`."""
+
+    def line(self, out, back, unasked=0, **counts):
+        told = offload.Offload(None, "1MiB", None)
+        stats = types.SimpleNamespace(bytes_out=out, bytes_in=back, used_peak=3 << 20, demand_peak=1, capacity=1)
+        told._arenas = [types.SimpleNamespace(stats=lambda: stats)]
+        told._devices = {0: types.SimpleNamespace(counts=collections.Counter(counts), unasked=lambda: unasked)}
+        return told.summary()
+
+    def test_its_counts_add_up_to_all_that_was_saved(self):
+        text = self.line(8 << 20, 8 << 20, saved=20, offloaded=8, early=2, shared=3, kept=1, failed=2, skipped_leaf=5, skipped_small=1)
+        self.assertEqual(text, "offloaded 8 of 20 saved tensors (2 of them came back early), 9 stayed, 3 had been saved before; 8 MiB out "
+                               "and 8 MiB back; the arena held at most 3 MiB; streams waited 0.000 s for copies")
+
+    def test_it_says_where_few_bytes_or_none_came_back_and_why(self):
+        self.assertIn("; none of the bytes came back: of all tensors 7 were never asked for, and 0 were still",
+                      self.line(8 << 20, 0, 7, saved=7, offloaded=7))
+        self.assertIn("; few of the bytes came back: of all tensors 0 were never asked for, and 6 were still on the device when they were",
+                      self.line(8 << 20, 1 << 20, saved=7, offloaded=7, held=6))
+        self.assertNotIn("of the bytes", self.line(8 << 20, 2 << 20, saved=7, offloaded=7))
+        self.assertNotIn("of the bytes", self.line(0, 0, saved=7))
 
 
 class Activations(Case):
@@ -150,6 +184,22 @@ class Activations(Case):
         self.assertEqual(activations.counts["dropped"], 8)
         self.assertEqual(saved[1].get().bytes(), bytes([51]) * SIZE)
         self.assertEqual(saved[0].get().bytes(), bytes([50]) * SIZE)
+
+    def test_what_nobody_asks_for_is_counted(self):
+        saved, activations = self.forward(8)
+        saved.pop().get()
+        self.assertEqual(activations.unasked(), 7)
+        del saved
+        self.assertEqual(activations.unasked(), 7)
+        self.forward(1)
+        self.assertEqual(activations.unasked(), 8)
+
+    def test_what_is_asked_for_while_it_is_still_here_is_counted(self):
+        saved, activations = self.forward(8, behind=3)
+        while saved:
+            saved.pop().get()
+        self.assertEqual((activations.counts["offloaded"], activations.counts["held"]), (8, 3))
+        self.assertEqual(activations.unasked(), 0)
 
     def test_what_two_neighbours_save_is_offloaded_once(self):
         with self.arena.offload_activations() as activations:

@@ -31,14 +31,14 @@ def offload(*arguments):
 
 
 class unmodified:
-    """gpt.py under `run --sim --torch`."""
+    """gpt.py, or another program, under `run --sim --torch`."""
 
-    def __init__(self, *arguments, options=()):
+    def __init__(self, *arguments, options=(), program=(HERE / "programs/gpt.py", "--steps", "3")):
         environment = {k: v for k, v in os.environ.items() if not k.startswith(("SHAPECACHE", "SIMCUDA", "LD_", "PYTHON"))}
         with tempfile.TemporaryDirectory(prefix="shapecache-offload-") as folder:
             report = pathlib.Path(folder) / "report.json"
             done = subprocess.run([BUILD / "shapecache", "run", "--sim", "--torch", *options, "--", ROOT / "build/torch/bin/python",
-                                   HERE / "programs/gpt.py", "--steps", "3", *arguments],
+                                   *program, *arguments],
                                   env=environment | {"PYTHONDONTWRITEBYTECODE": "1", "SHAPECACHE_LOG": "off", "SIMCUDA_REPORT": str(report)},
                                   capture_output=True, text=True, check=False, timeout=600)
             if done.returncode != 0:
@@ -73,12 +73,22 @@ class Offload(unittest.TestCase):
     def test_an_unmodified_program_needs_less_of_the_device_under_run_offload(self):
         for arguments in ((), ("--checkpoint",)):
             plain, through = unmodified(*arguments), unmodified(*arguments, options=("--offload=512MiB",))
-            told = re.search(r"offloaded (\d+) of (\d+) saved tensors, .* out and .* back; spared the device ([\d.]+) MiB at the peak; "
-                             r"streams waited [\d.]+ s for copies; \d+ stayed, \d+ came early", through.err)
+            told = re.search(r"offloaded (\d+) of (\d+) saved tensors \(\d+ of them came back early\), (\d+) stayed, (\d+) had been saved "
+                             r"before; .* out and .* back; the arena held at most [\d.]+ MiB; streams waited [\d.]+ s for copies(; few of .*)?$",
+                             through.err, re.MULTILINE)
             self.assertTrue(told, through.err)
-            self.assertGreater(int(told[1]), 0)
+            offloaded, saved, stayed, shared = map(int, told.groups()[:4])
+            self.assertGreater(offloaded, 0)
+            self.assertEqual(offloaded + stayed + shared, saved)
             self.assertLess(through.report["peak"], plain.report["peak"])
             self.assertFalse(through.report["violations"])
+
+    def test_what_no_backward_pass_asks_for_is_told(self):
+        program = ("import torch; x = torch.ones(256, 256, device='cuda', requires_grad=True)\n"
+                   "for _ in range(20): x = (x * 2).exp()\n"
+                   "print('forward')")
+        self.assertRegex(unmodified(options=("--offload=64MiB",), program=("-c", program)).err,
+                         r"none of the bytes came back: of all tensors \d+ were never asked for")
 
     def test_a_size_that_holds_not_all_says_which_would(self):
         self.assertRegex(unmodified(options=("--offload=16MiB",)).err, r"--offload=\d+ would hold all")

@@ -107,9 +107,9 @@ START_TEST(a_full_arena_says_need_have_peak_demand_and_the_setting)
     open_arena(8 * KIB);
     ck_assert_int_eq(out(0, 5000, &ticket), SHAPECACHE_OK);
     ck_assert_int_eq(out(1, 4000, &ticket), SHAPECACHE_EFULL);
-    says("arena acts: activation arena is full: need 4.00 KiB (4096 bytes), have 3.00 KiB (3072 "
+    says("activation arena is full: need 4.00 KiB (4096 bytes), have 3.00 KiB (3072 "
          "bytes) of 8.00 KiB (8192 bytes), peak demand so far 9.00 KiB (9216 bytes); set "
-         "SHAPECACHE_ARENA to at least 9216");
+         "SHAPECACHE_ARENA to at least 9216 (arena acts)");
     ck_assert_uint_eq(arena.stack.count, 1);
     ck_assert_int_eq(out(1, 3072, &ticket), SHAPECACHE_OK);
     ck_assert_uint_eq(ticket.number, 2);

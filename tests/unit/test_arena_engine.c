@@ -135,7 +135,7 @@ START_TEST(only_the_start_of_a_live_allocation_can_be_given)
     ck_assert_int_eq(shapecache_arena_offload_free(arena, inside, 512, 0, (void *)stream, &ticket),
                      SHAPECACHE_EPOINTER);
     shapecache_arena_error(arena, text, sizeof text);
-    ck_assert_str_eq(text, "arena arena: offload_free of an address where no allocation of "
+    ck_assert_str_eq(text, "arena: offload_free of an address where no allocation of "
                            "cudaMalloc or cuMemAlloc starts, or that was freed or given before");
     (void)give(block, 4 * MIB);
     ck_assert_int_eq(shapecache_arena_offload_free(arena, (void *)(uintptr_t)block, 4 * MIB, 0,

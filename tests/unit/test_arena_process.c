@@ -56,7 +56,7 @@ START_TEST(a_call_that_comes_while_another_runs_is_refused_and_changes_nothing)
     copies.event_record = fake_gpu_copies.event_record;
     ck_assert_int_eq(aside, SHAPECACHE_EBUSY);
     shapecache_arena_error(arena, text, sizeof text);
-    ck_assert_str_eq(text, "arena arena: a call came while another thread's was running; nothing "
+    ck_assert_str_eq(text, "arena: a call came while another thread's was running; nothing "
                            "was changed");
     aside = SHAPECACHE_OK;
     copies.stream_finish = finish_meanwhile;

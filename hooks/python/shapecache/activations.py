@@ -39,8 +39,8 @@ class _Saved:
         self.entry.is_dead = True
 
 
-COUNTS = ("saved", "offloaded", "kept", "shared", "returned", "early", "dropped", "failed", "skipped_leaf",
-          "skipped_device", "skipped_layout", "skipped_small")
+COUNTS = ("saved", "offloaded", "kept", "shared", "returned", "held", "early", "dropped", "failed",
+          "skipped_leaf", "skipped_device", "skipped_layout", "skipped_small")
 
 
 class Activations:
@@ -48,8 +48,9 @@ class Activations:
     copy may not be done are kept alive meanwhile; least, bytes below which a tensor stays where it is.
 
     counts tells what happened: saved (tensors that autograd saved) = offloaded + kept (by the arena: full, a dry run) +
-    shared (saved before) + failed (the arena refused, which is warned of once) + skipped_...; returned (asked for), early (brought back before they were asked for, since one
-    below them was), dropped (never asked for)."""
+    shared (saved before) + failed (the arena refused, which is warned of once) + skipped_...; returned (asked for), held
+    (offloaded in vain: still on the device when first asked for), early (offloaded, and brought back before they were asked
+    for, since one below them was), dropped (never asked for)."""
 
     def __init__(self, arena, *, ahead=1, behind=4, least=4096):
         self.counts = collections.Counter({name: 0 for name in COUNTS})
@@ -78,6 +79,11 @@ class Activations:
             self.use(torch, torch.cuda.current_device())
         with torch.autograd.graph.saved_tensors_hooks(self.pack, self.unpack):
             yield self
+
+    def unasked(self):
+        """How many tensors no backward pass has asked for: dropped, or still on the stack."""
+        with self._arena.lock:
+            return self.counts["dropped"] + sum(not entry.is_returned for entry in self._stack)
 
     # --- on the way out ---
 
@@ -165,6 +171,8 @@ class Activations:
             entry = saved.entry
             if entry.tensor is None:
                 self._bring_back(entry)
+            elif entry.is_in and not entry.is_returned and entry.ticket.place != _DEVICE:
+                self.counts["held"] += 1
             self.counts["returned"] += 1
             entry.is_returned = True
             if self._stack and self._stack[-1] is entry:

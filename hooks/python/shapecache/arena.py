@@ -65,9 +65,11 @@ class ArenaFullError(ArenaError):
     """The activation arena is full."""
 
 
-def _bytes(size):
+def _bytes(size, what="a size"):
     """12, "12", "1.5GiB", "64k": as the settings of shapecache read sizes."""
     if isinstance(size, int):
+        if size < 0:
+            raise ValueError(f"{what} must not be negative: {size}")
         return size
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?\s*", size, re.IGNORECASE)
     if not found:
@@ -121,8 +123,9 @@ class Arena:
         if config.size != ctypes.sizeof(_Config):
             raise _library.NotFound("the library is of another version than this package")
         config.name = name.encode()
-        config.capacity, config.full, config.bytes_least = _bytes(capacity), _FULL.index(full), _bytes(least)
-        config.keep_last, config.prefetch_most, config.given_most = keep_last, _bytes(prefetch_most), _bytes(given_most)
+        config.capacity, config.bytes_least = _bytes(capacity, "the capacity"), _bytes(least, "least")
+        config.prefetch_most, config.given_most = _bytes(prefetch_most, "prefetch_most"), _bytes(given_most, "given_most")
+        config.keep_last, config.full = _bytes(keep_last, "keep_last"), _FULL.index(full)
         config.flags = _BACKGROUND * background | _QUIET * quiet
         self._start()
         _check(None, _function("create")(ctypes.byref(self._arena), ctypes.byref(config)))

@@ -3,7 +3,8 @@
 
 The hooks are pushed once, when torch has been imported, below any of the program's own. An arena for a device is made when
 the first of its tensors is saved. Whatever fails in here leaves tensors where they are. At the end one line tells what
-moved, what the device was spared, and how long its streams waited for copies."""
+moved, what stayed, how much the arenas held, and how long streams waited for copies. What the device was spared cannot be
+known from one run: tensors share memory, and others may hold it."""
 
 import atexit
 import os
@@ -121,10 +122,16 @@ class Offload:
             return ""
         for waits in self._waits:
             waits.read()
+        out, back = sum(s.bytes_out for s in stats), sum(s.bytes_in for s in stats)
         stayed = counts["kept"] + counts["failed"] + sum(n for name, n in counts.items() if name.startswith("skipped_"))
-        text = (f"offloaded {counts['offloaded']} of {counts['saved']} saved tensors, {_size(sum(s.bytes_out for s in stats))} out and "
-                f"{_size(sum(s.bytes_in for s in stats))} back; spared the device {_size(sum(s.used_peak for s in stats))} at the peak; "
-                f"streams waited {sum(w.seconds for w in self._waits):.3f} s for copies; {stayed} stayed, {counts['early']} came early")
+        text = (f"offloaded {counts['offloaded']} of {counts['saved']} saved tensors ({counts['early']} of them came back early), "
+                f"{stayed} stayed, {counts['shared']} had been saved before; {_size(out)} out and {_size(back)} back; "
+                f"the arena held at most {_size(sum(s.used_peak for s in stats))}; "
+                f"streams waited {sum(w.seconds for w in self._waits):.3f} s for copies")
+        if back < out // 4:
+            unasked = sum(one.unasked() for one in self._devices.values() if one)
+            text += (f"; {'few' if back else 'none'} of the bytes came back: of all tensors {unasked} were never asked for, "
+                     f"and {counts['held']} were still on the device when they were")
         demand, capacity = sum(s.demand_peak for s in stats), sum(s.capacity for s in stats)
         return text + (f"; --offload={demand} would hold all" if demand > capacity else "")
 
