@@ -12,7 +12,8 @@
 #include "base/driver.h"
 #include <stdbool.h>
 
-/* The driver's answer, or SC_CUDA_CAPTURE_UNSUPPORTED without having asked; the thread's current context is as before. */
+/* The driver's answer, or SC_CUDA_CAPTURE_UNSUPPORTED without having asked; the thread's current
+ * context is as before. */
 int sc_wait(const sc_driver *driver, sc_context context, bool is_peered);
 
 /* A capture is about to begin and has been counted: until no thread is on its way into the driver's
