@@ -201,7 +201,7 @@ static int known(const worker *self)
 
 static void trim(const worker *self)
 {
-    int status = shapecache_trim(-1);
+    shapecache_status status = shapecache_trim(-1);
 
     if (known(self) < 0) {
         ck_assert_int_ne(status, SHAPECACHE_OK);
@@ -263,7 +263,7 @@ static void end(worker *self)
 
     if (device >= 0 && one->flags & SHAPECACHE_SCOPE_TRIM_AFTER)
         one->trimmed += idle_bytes(device);
-    int status = shapecache_scope_end(&info);
+    shapecache_status status = shapecache_scope_end(&info);
 
     ck_assert_int_eq(status, device >= 0 ? SHAPECACHE_OK : SHAPECACHE_EOFF);
     if (device < 0)
