@@ -216,9 +216,13 @@ static sc_address address(const void *data)
     return (sc_address)(uintptr_t)data;
 }
 
-EXPORT shapecache_status shapecache_arena_offload(shapecache_arena *arena, const void *data,
-                                                  size_t bytes, uint64_t tag, void *stream,
-                                                  shapecache_ticket *ticket)
+typedef shapecache_status offload_type(shapecache_arena *arena, sc_address data, size_t bytes,
+                                       uint64_t tag, sc_stream stream, shapecache_ticket *ticket);
+
+/* What both ways to offload have around them. */
+static shapecache_status offload_by(offload_type *offload, shapecache_arena *arena,
+                                    const void *data, size_t bytes, uint64_t tag, void *stream,
+                                    shapecache_ticket *ticket)
 {
     sc_arena_call call;
 
@@ -229,9 +233,21 @@ EXPORT shapecache_status shapecache_arena_offload(shapecache_arena *arena, const
     if (status)
         return status;
     sc_gifts_look(true);
-    status =
-        sc_arena_offload(&arena->core, address(data), bytes, tag, (sc_stream)stream, 0, ticket);
+    status = offload(arena, address(data), bytes, tag, (sc_stream)stream, ticket);
     return sc_arena_end(&call, status);
+}
+
+static shapecache_status offload_copy(shapecache_arena *arena, sc_address data, size_t bytes,
+                                      uint64_t tag, sc_stream stream, shapecache_ticket *ticket)
+{
+    return sc_arena_offload(&arena->core, data, bytes, tag, stream, 0, ticket);
+}
+
+EXPORT shapecache_status shapecache_arena_offload(shapecache_arena *arena, const void *data,
+                                                  size_t bytes, uint64_t tag, void *stream,
+                                                  shapecache_ticket *ticket)
+{
+    return offload_by(offload_copy, arena, data, bytes, tag, stream, ticket);
 }
 
 static shapecache_status refuse_gift(shapecache_arena *arena, int status)
@@ -277,17 +293,7 @@ EXPORT shapecache_status shapecache_arena_offload_free(shapecache_arena *arena, 
                                                        size_t bytes, uint64_t tag, void *stream,
                                                        shapecache_ticket *ticket)
 {
-    sc_arena_call call;
-
-    if (!ticket)
-        return SHAPECACHE_EVALUE;
-    shapecache_status status = sc_arena_begin(&call, arena, SC_ARENA_NEEDS_DRIVER);
-
-    if (status)
-        return status;
-    sc_gifts_look(true);
-    status = offload_free(arena, address(data), bytes, tag, (sc_stream)stream, ticket);
-    return sc_arena_end(&call, status);
+    return offload_by(offload_free, arena, data, bytes, tag, stream, ticket);
 }
 
 /* A record when the stack is empty for the 2^k-th time. */
