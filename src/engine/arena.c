@@ -9,7 +9,6 @@
 #include "engine/process.h"
 #include "engine/thread.h"
 #include <errno.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -73,14 +72,6 @@ static shapecache_status make(shapecache_arena **out, const shapecache_arena_con
     return SHAPECACHE_OK;
 }
 
-/* The log begins with the first allocation, or with the first arena. */
-static void start(void)
-{
-    sc_process_start();
-    while (atomic_load(&sc_process_self.stage) == SC_STAGE_STARTING)
-        (void)sched_yield(); /* another thread does; it waits for nobody */
-}
-
 static void tell(const shapecache_arena *arena, const char *what)
 {
     shapecache_arena_info info;
@@ -107,7 +98,7 @@ static shapecache_status create(shapecache_arena **arena, const shapecache_arena
     if (sc_process_is_capturing())
         return refuse_to_make(SHAPECACHE_ECAPTURE, "a stream capture is open in this process");
     sc_thread_self.is_inside = true;
-    start();
+    sc_process_start(); /* the log begins with the first allocation, or with the first arena */
     status = make(arena, config, setting, host);
     if (!status) {
         (*arena)->is_process = is_process;
@@ -141,7 +132,7 @@ static shapecache_status create_of_process(shapecache_arena **arena)
         return SHAPECACHE_EOFF;
     if (sc_engine_find()) { /* the settings are read when the process starts */
         sc_thread_self.is_inside = true;
-        start();
+        sc_process_start(); /* the log begins with the first allocation, or with the first arena */
         sc_thread_self.is_inside = false;
     }
     shapecache_arena_defaults(&config);

@@ -83,8 +83,7 @@ static void leave_again(visit one)
 /* The first allocation outside a capture starts the cache. */
 static void start_if_idle(void)
 {
-    if (atomic_load_explicit(&sc_process_self.stage, memory_order_relaxed) != SC_STAGE_IDLE ||
-        sc_thread_self.is_inside || sc_process_is_capturing())
+    if (!sc_process_may_start() || sc_thread_self.is_inside || sc_process_is_capturing())
         return;
     int saved_errno = errno;
 

@@ -138,19 +138,36 @@ static sc_stage start(void)
     return SC_STAGE_ON;
 }
 
+/* A request that passed while another thread starts the cache would be one that no log knows, and
+ * its block a stranger for ever. Starting takes a few milliseconds and waits for nobody; the bound
+ * is for a child forked meanwhile, in which the thread that starts is not there. */
+static void wait_for_start(void)
+{
+    static const struct timespec moment = {0, 50000};
+    enum { MOMENTS_IN_A_SECOND = 20000 };
+
+    for (int i = 0; i < MOMENTS_IN_A_SECOND; i++) {
+        if (atomic_load(&sc_process_self.stage) != SC_STAGE_STARTING)
+            return;
+        (void)nanosleep(&moment, NULL);
+    }
+}
+
 void sc_process_start(void)
 {
     sc_process *process = &sc_process_self;
     sc_stage idle = SC_STAGE_IDLE;
     sc_context context = 0;
 
-    if (atomic_load_explicit(&process->stage, memory_order_relaxed) != SC_STAGE_IDLE)
+    if (!sc_process_may_start())
         return;
     /* without a context nothing can be allocated: a process that only tries leaves no trace */
     if (sc_process_driver()->context_current(&context) != SC_CUDA_SUCCESS || !context)
         return;
-    if (!atomic_compare_exchange_strong(&process->stage, &idle, SC_STAGE_STARTING))
+    if (!atomic_compare_exchange_strong(&process->stage, &idle, SC_STAGE_STARTING)) {
+        wait_for_start();
         return;
+    }
     /* opening a file is where a thread may be cancelled; a cudaMalloc is not */
     int cancellation;
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * process.h - the one state of the process: settings, identity, and whether the cache is on.
  *
- *     IDLE -> STARTING -> ON -> DONE          one way; `start` runs in the first thread that
- * allocates,
- *                    \-> OFF                  others pass through to the driver meanwhile (waiting
- * for it could deadlock: it calls the driver)
+ *     IDLE -> STARTING -> ON -> DONE      one way
+ *                    \-> OFF
+ *
+ * `start` runs in the first thread that allocates. Others wait for it, so that the log knows every
+ * request, but a second at most: it calls the driver and the loader, and whoever waits may hold
+ * what those need. Then they pass through to the driver.
  *
  * ON holds in this process only: a page that the kernel wipes in every child tells a fork, raw
  * clone included, before any lock is touched. Where there is no such page the cache stays off.
@@ -67,8 +69,14 @@ static inline bool sc_process_is_capturing(void)
     return atomic_load_explicit(&sc_process_self.captures, memory_order_relaxed) != 0;
 }
 
-/* Starts the process's cache where a context is current and nobody has yet. Called without locks.
- */
+/* No thread has started the cache, or one is about to. */
+static inline bool sc_process_may_start(void)
+{
+    return atomic_load_explicit(&sc_process_self.stage, memory_order_relaxed) <= SC_STAGE_STARTING;
+}
+
+/* Starts the process's cache where a context is current and nobody has yet; waits, a second at
+ * most, for another thread that does. Called without locks. */
 void sc_process_start(void);
 
 /* ON -> DONE, once; false: it was not on, or this is a child. */
