@@ -286,7 +286,7 @@ START_TEST(a_group_of_broadcasts_is_a_gathering)
     OK(cuMemAlloc(&from, sizeof sent));
     OK(cuMemAlloc(&to, sizeof heard));
     OK(cuMemcpyHtoD(from, &sent, sizeof sent));
-    OK(cuMemsetD32(to, 0, 3));
+    OK(cuMemsetD32Async(to, 0, 3, stream)); /* in order with what follows: no stream waits here */
     ck_assert_int_ne(ncclGroupEnd(), SUCCESS);
     ANSWERS(SUCCESS, ncclGroupStart());
     for (int root = 0; root < 3; root++) {
