@@ -378,27 +378,32 @@ static void warn_suspect(int index, const char *value, sc_options_warn warn, voi
     warn(self, sc_text_terminate(&text));
 }
 
-static void warn_name(const char *name, size_t length, sc_options_warn warn, void *self)
+int sc_options_nearest(const char *name)
 {
-    char sentence[512], start[64];
-    sc_text text = sc_text_over(sentence, sizeof sentence);
-    sc_text begun = sc_text_over(start, sizeof start);
     unsigned least = UINT32_MAX;
     int nearest = 0;
 
-    sc_text_bytes(&begun, name, length);
-    sc_text_terminate(&begun);
     for (int i = 0; i < SC_OPTION_COUNT; i++) {
-        unsigned distance = sc_text_distance(start, sc_option_rows[i].name);
+        unsigned distance = sc_text_distance(name, sc_option_rows[i].name);
 
         if (distance < least) {
             least = distance;
             nearest = i;
         }
     }
+    return nearest;
+}
+
+static void warn_name(const char *name, size_t length, sc_options_warn warn, void *self)
+{
+    char sentence[512], start[64];
+    sc_text text = sc_text_over(sentence, sizeof sentence);
+    sc_text begun = sc_text_over(start, sizeof start);
+
+    sc_text_bytes(&begun, name, length);
     quote(&text, name, length);
     sc_text_string(&text, " is not a setting and is ignored; the nearest is ");
-    sc_text_string(&text, sc_option_rows[nearest].name);
+    sc_text_string(&text, sc_option_rows[sc_options_nearest(sc_text_terminate(&begun))].name);
     sc_text_char(&text, '.');
     warn(self, sc_text_terminate(&text));
 }

@@ -96,6 +96,9 @@ void sc_options_read(sc_options *options, bool is_set[SC_OPTION_COUNT], char *co
 /* Write row i's value in `options` as text into out (bytes > 0, always terminated). */
 void sc_options_print(const sc_options *options, int row, char *out, size_t bytes);
 
+/* The row whose name is written most like `name`, which is none. */
+int sc_options_nearest(const char *name);
+
 /* Bytes of `share` on a device of `total` bytes. */
 uint64_t sc_share_bytes(sc_share share, uint64_t total);
 

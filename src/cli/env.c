@@ -5,8 +5,10 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/emit.h"
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 static void warn(void *self, const char *sentence)
@@ -57,17 +59,24 @@ static void describe_values(sc_text *text, const sc_option_row *row)
     }
 }
 
-static void print_row(const sc_options *options, const sc_options *defaults, int i, bool is_set)
+/* What is in effect here, and which rows are asked for. */
+typedef struct settings {
+    sc_options options, defaults;
+    bool is_set[SC_OPTION_COUNT];
+    bool is_shown[SC_OPTION_COUNT];
+} settings;
+
+static void print_row(const settings *all, int i)
 {
     const sc_option_row *row = &sc_option_rows[i];
     char value[SC_OPTION_TEXT_BYTES], standard[SC_OPTION_TEXT_BYTES], values[256];
     sc_text text = sc_text_over(values, sizeof values);
 
-    sc_options_print(options, i, value, sizeof value);
-    sc_options_print(defaults, i, standard, sizeof standard);
+    sc_options_print(&all->options, i, value, sizeof value);
+    sc_options_print(&all->defaults, i, standard, sizeof standard);
     describe_values(&text, row);
     sc_emit("%-22s %s", row->name, *value ? value : "(empty)");
-    if (is_set)
+    if (all->is_set[i])
         sc_emit("  (set; default %s)\n", *standard ? standard : "empty");
     else
         sc_emit("  (default)\n");
@@ -75,14 +84,38 @@ static void print_row(const sc_options *options, const sc_options *defaults, int
     sc_emit("    values: %s\n", sc_text_terminate(&text));
 }
 
-static void print_text(const sc_options *options, const bool *is_set)
+static void print_json_row(const settings *all, int i)
 {
-    sc_options defaults;
-    char *none[] = {NULL};
+    const sc_option_row *row = &sc_option_rows[i];
+    char value[SC_OPTION_TEXT_BYTES], standard[SC_OPTION_TEXT_BYTES], values[256];
+    sc_text text = sc_text_over(values, sizeof values);
 
-    sc_options_read(&defaults, NULL, none, NULL, NULL);
+    sc_options_print(&all->options, i, value, sizeof value);
+    sc_options_print(&all->defaults, i, standard, sizeof standard);
+    describe_values(&text, row);
+    sc_emit_open(NULL, '{');
+    sc_emit_text("name", row->name);
+    sc_emit_text("value", value);
+    sc_emit_text("from", all->is_set[i] ? "env" : "default");
+    sc_emit_text("default", standard);
+    sc_emit_text("values", sc_text_terminate(&text));
+    sc_emit_text("meaning", row->meaning);
+    sc_emit_end('}');
+}
+
+static void print(const settings *all, bool is_json)
+{
+    if (is_json) {
+        sc_emit_open(NULL, '{');
+        sc_emit_open("settings", '[');
+    }
     for (int i = 0; i < SC_OPTION_COUNT; i++)
-        print_row(options, &defaults, i, is_set[i]);
+        if (all->is_shown[i])
+            (is_json ? print_json_row : print_row)(all, i);
+    if (is_json) {
+        sc_emit_end(']');
+        sc_emit_end('}');
+    }
 }
 
 static void print_markdown(void)
@@ -156,21 +189,64 @@ static void check_shapes(const sc_options *options)
         sc_say("%s; nothing of it would be loaded.", error);
 }
 
+/* The row that `name` names, with or without the prefix, in any case; -1: none. */
+static int row_of(const char *name)
+{
+    static const char prefix[] = "SHAPECACHE_";
+
+    for (int i = 0; i < SC_OPTION_COUNT; i++) {
+        const char *whole = sc_option_rows[i].name;
+
+        if (!strcasecmp(name, whole) || (!strncmp(whole, prefix, sizeof prefix - 1) &&
+                                         !strcasecmp(name, whole + sizeof prefix - 1)))
+            return i;
+    }
+    return -1;
+}
+
+static int refuse_name(const char *name)
+{
+    char whole[64] = "SHAPECACHE_";
+    size_t used = strncasecmp(name, whole, strlen(whole)) ? strlen(whole) : 0;
+
+    snprintf(whole + used, sizeof whole - used, "%s", name);
+    for (char *c = whole; *c; c++)
+        *c = (char)toupper((unsigned char)*c);
+    return sc_usage(&sc_command_env, "env: no setting \"%.64s\"; the nearest is %s", name,
+                    sc_option_rows[sc_options_nearest(whole)].name);
+}
+
 static int env(int count, char **arguments)
 {
-    sc_options options;
-    bool is_set[SC_OPTION_COUNT];
+    char *none[] = {NULL};
+    settings all = {.is_set = {false}};
+    bool is_json = false, is_named = false;
 
-    if (count == 1 && !strcmp(arguments[0], "--markdown")) {
-        print_markdown();
-        return SC_EXIT_DONE;
+    for (int i = 0; i < count; i++) {
+        if (count == 1 && !strcmp(arguments[i], "--markdown")) {
+            print_markdown();
+            return SC_EXIT_DONE;
+        }
+        if (!strcmp(arguments[i], "--json")) {
+            is_json = true;
+            continue;
+        }
+        if (arguments[i][0] == '-')
+            return sc_usage(&sc_command_env, "env: no option \"%.64s\"%s", arguments[i],
+                            strcmp(arguments[i], "--markdown") ? "" : " beside another argument");
+        int row = row_of(arguments[i]);
+
+        if (row < 0)
+            return refuse_name(arguments[i]);
+        all.is_shown[row] = is_named = true;
     }
-    if (count)
-        return sc_usage(&sc_command_env, "env: no option \"%.64s\"", arguments[0]);
-    sc_options_read(&options, is_set, environ, warn, NULL);
-    check_log(&options);
-    check_shapes(&options);
-    print_text(&options, is_set);
+    for (int i = 0; i < SC_OPTION_COUNT && !is_named; i++)
+        all.is_shown[i] = true;
+    sc_options_read(&all.options, all.is_set, environ, warn, NULL);
+    sc_options_read(&all.defaults, NULL, none, NULL, NULL);
+    check_log(&all.options);
+    check_shapes(&all.options);
+    print(&all, is_json);
     return SC_EXIT_DONE;
 }
 
@@ -178,11 +254,14 @@ const sc_command sc_command_env = {
     .name = "env",
     .run = env,
     .summary = "show every setting: its value now, its default, what it means",
-    .help = "usage: shapecache env [--markdown]\n"
+    .help = "usage: shapecache env [--json] [NAME ...]\n"
+            "       shapecache env --markdown\n"
             "\n"
-            "Show every setting: its value in effect here, whether the environment set it, its\n"
-            "default, what it means and what may stand there. Names that start with\n"
-            "SHAPECACHE_ and are none, and values that cannot be used, are told on stderr.\n"
+            "Show every setting, or those named: the value in effect here, whether the\n"
+            "environment set it, the default, what it means and what may stand there. Names\n"
+            "are taken with or without SHAPECACHE_. Names in the environment that start with\n"
+            "it and are none, and values that cannot be used, are told on stderr.\n"
             "\n"
+            "  --json      for programs\n"
             "  --markdown  the table of docs/options.md\n",
 };

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """shapecache env, help and version; and that the generated pages of docs/ are what the tables say."""
 
+import json
 import re
 
 from tool import ROOT, Case, call, clean_environment, main
@@ -32,6 +33,24 @@ class Env(Case):
     def test_a_log_name_with_an_unknown_placeholder_is_told(self):
         answer = call("env", environment=clean_environment(SHAPECACHE_LOG="a/%q.jsonl"))
         self.assertIn("placeholder", answer.stderr)
+
+    def test_settings_can_be_asked_for_by_name(self):
+        for names in (["SHAPECACHE_LIMIT", "SHAPECACHE"], ["limit", "shapecache"], ["Limit", "LIMIT", "SHAPECACHE"]):
+            answer = call("env", *names, environment=clean_environment(SHAPECACHE_LIMIT="2GiB"))
+            self.assertEqual((answer.returncode, answer.stderr), (0, ""))
+            self.assertEqual(re.findall(r"(?m)^SHAPECACHE\w* .*$", answer.stdout)[1], "SHAPECACHE_LIMIT       2GiB  (set; default 90%)")
+            self.assertEqual(len(re.findall(r"(?m)^SHAPECACHE", answer.stdout)), 2)
+        self.fails(call("env", "limti"), 2, 'no setting "limti"; the nearest is SHAPECACHE_LIMIT')
+        self.fails(call("env", "SHAPECACHE_WARMPU"), 2, 'no setting "SHAPECACHE_WARMPU"; the nearest is SHAPECACHE_WARMUP')
+        self.fails(call("env", "--markdown", "LIMIT"), 2, '"--markdown" beside another argument')
+
+    def test_programs_get_the_same_as_json(self):
+        answer = json.loads(call("env", "--json", environment=clean_environment(SHAPECACHE_WARMUP="7")).stdout)["settings"]
+        rows = {row["name"]: row for row in answer}
+        self.assertEqual([row["name"] for row in answer], re.findall(r"(?m)^(SHAPECACHE\w*) .*\(default\)$", call("env").stdout))
+        self.assertEqual({key: rows["SHAPECACHE_WARMUP"][key] for key in ("value", "from", "default", "values")},
+                         {"value": "7", "from": "env", "default": "3", "values": "1 to 1000000"})
+        self.assertEqual(rows["SHAPECACHE_LIMIT"]["from"], "default")
 
     def test_no_line_is_wider_than_80_columns(self):
         for line in call("env").stdout.splitlines():
