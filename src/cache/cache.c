@@ -86,6 +86,11 @@ bool sc_buffer_is_miss(const sc_buffer *buffer)
     return buffer->is_miss;
 }
 
+sc_lapse sc_buffer_lapse(const sc_buffer *buffer)
+{
+    return (sc_lapse)buffer->lapse;
+}
+
 /* Each gate judges the step, unless nothing came of its own shapes: by how many those are, and by
  * what went for the cap, which is the device's. */
 static void judge_step(sc_cache *cache, sc_gate_step step)
@@ -318,10 +323,24 @@ static void count_miss(sc_cache *cache, sc_shape *shape)
     sc_headroom_miss(&cache->headroom, shape, cache->step, held, sc_state_ceiling(cache, live));
 }
 
+/* Before it gets a slot: nothing of the shape is idle. */
+static sc_lapse lapse_of(const sc_cache *cache, const sc_shape *shape, const sc_request *request)
+{
+    uint32_t live =
+        shape->of[SC_STATE_RESERVED] + shape->of[SC_STATE_LIVE] + shape->of[SC_STATE_PARKING];
+
+    if (!sc_state_is_serving(cache, shape) || !shape->scope->gate.open_steps || request->is_passing)
+        return SC_LAPSE_NONE;
+    if (!shape->is_granted)
+        return SC_LAPSE_NEW_SHAPE;
+    return live >= shape->high ? SC_LAPSE_MORE : SC_LAPSE_GONE;
+}
+
 sc_answer sc_cache_request(sc_cache *cache, sc_request request, sc_buffer **buffer)
 {
     sc_step_end end;
     sc_shape *shape;
+    sc_lapse lapse;
     bool is_eligible;
 
     if (sc_state_is_beyond(cache, request.bytes)) {
@@ -342,9 +361,12 @@ sc_answer sc_cache_request(sc_cache *cache, sc_request request, sc_buffer **buff
         *buffer = serve(cache, shape);
         return SC_HIT;
     }
+    lapse = shape ? lapse_of(cache, shape, &request) : SC_LAPSE_NONE;
     *buffer = shape ? reserve(cache, shape) : NULL;
-    if (*buffer)
+    if (*buffer) {
         (*buffer)->is_miss = is_eligible;
+        (*buffer)->lapse = (uint8_t)lapse;
+    }
     if (*buffer && is_eligible)
         count_miss(cache, shape);
     else

@@ -182,6 +182,16 @@ uint64_t sc_buffer_bytes(const sc_buffer *buffer);
 uint32_t sc_buffer_shape(const sc_buffer *buffer); /* the shape's id */
 bool sc_buffer_is_miss(const sc_buffer *buffer);   /* of SC_ALLOCATE: a miss; else bypassed */
 
+/* Why a settled cache asks the driver all the same. It is settled from the second step of a stretch
+ * of FIXED on: in the first it fills. Without a gate it never is. */
+typedef enum sc_lapse {
+    SC_LAPSE_NONE, /* it was not settled, or the request was none of the cache's */
+#define LAPSE(symbol, word, meaning) SC_LAPSE_##symbol,
+#include "cache/phase.def"
+    SC_LAPSE_COUNT
+} sc_lapse;
+sc_lapse sc_buffer_lapse(const sc_buffer *buffer); /* of SC_ALLOCATE */
+
 /* The driver answered. `ns`: what its call took. False: the address is one we hold already, which
  * means that something frees behind our back; the old record is forgotten and the new one kept. */
 bool sc_cache_allocated(sc_cache *cache, sc_buffer *buffer, sc_address address, uint64_t ns);

@@ -57,6 +57,7 @@ typedef struct sc_buffer {
     uint8_t state;       /* sc_state */
     bool is_exported;    /* must not be handed out again */
     bool is_miss;        /* its driver allocation is a miss, not bypassed */
+    uint8_t lapse;       /* sc_lapse of that allocation */
     double rate;         /* requests a step, decaying */
     double value;        /* as of the last order */
     uint64_t idle_since; /* when it was parked, ns */

@@ -32,6 +32,7 @@ static const struct {
 } words[] = {
 #define PHASE(symbol, word, meaning)  {"phase", word, meaning},
 #define REASON(symbol, word, meaning) {"reason", word, meaning},
+#define LAPSE(symbol, word, meaning)  {"lapse", word, meaning},
 #include "cache/phase.def"
 };
 
@@ -68,8 +69,8 @@ void sc_report_fields(void)
     puts("Every record has `ev`, the kind of record, and `t`, ns since the run began (monotonic).");
     for (int event = 0; event < SC_EV_COUNT; event++)
         print_event((sc_event)event);
-    puts(
-        "\n### Words of `phase`, `from`, `to` and `reason`\n\n| | word | meaning |\n|---|---|---|");
+    puts("\n### Words of `phase`, `from`, `to`, `reason` and `lapse`\n\n| | word | meaning "
+         "|\n|---|---|---|");
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         printf("| %s | `%s` | %s |\n", words[i].kind, words[i].word, words[i].meaning);
 }

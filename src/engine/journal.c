@@ -480,6 +480,8 @@ void sc_journal_end(sc_journal *journal, const sc_cache_totals *totals)
     scope_fields(&record, totals->scopes);
     sc_record_u64(&record, SC_F_FALLBACKS, totals->fallbacks);
     sc_record_u64(&record, SC_F_OOMS, totals->ooms);
+    if (sc_process_self.options.strict)
+        sc_record_u64(&record, SC_F_STRICT, journal->strict.count);
     sc_record_u64(&record, SC_F_LIVE, totals->live);
     sc_record_u64(&record, SC_F_IDLE, totals->idle);
     tally_fields(&record, &totals->all);

@@ -12,6 +12,7 @@
 
 #include "cache/cache.h"
 #include "engine/outbox.h"
+#include "engine/strict.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -40,6 +41,7 @@ typedef struct sc_journal {
     uint64_t step_began;             /* ns since the run began */
     uint64_t driver_free; /* the driver's free bytes, for the next step row; 0: not asked */
     sc_refusals refusals;
+    sc_strict strict;
     sc_marks unwritten; /* high-water marks of the steps since the last row */
 } sc_journal;
 

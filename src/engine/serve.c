@@ -91,6 +91,7 @@ static bool record_miss(asking *request, int result)
             sc_cache_failed(device->cache, request->buffer);
     } else {
         uint32_t shape = request->buffer ? sc_buffer_shape(request->buffer) : 0;
+        sc_lapse lapse = request->buffer ? sc_buffer_lapse(request->buffer) : SC_LAPSE_NONE;
         sc_allocation row = {.address = request->address,
                              .bytes = request->asked.bytes,
                              .shape = request->buffer ? &shape : NULL,
@@ -106,6 +107,7 @@ static bool record_miss(asking *request, int result)
         else
             sc_cache_tally(device->cache)->driver_allocs++;
         sc_journal_alloc(&device->journal, &row);
+        sc_strict_note(&device->journal, shape, request->asked.bytes, request->asked.site, lapse);
     }
     request->wants_flush = sc_journal_is_filling(&device->journal);
     sc_unlock(&device->lock);
