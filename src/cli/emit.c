@@ -8,6 +8,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+static FILE *elsewhere; /* NULL: stdout */
+
+static FILE *out_file(void)
+{
+    return elsewhere ? elsewhere : stdout;
+}
+
+void sc_emit_to(FILE *file)
+{
+    elsewhere = file;
+}
+
 const char *sc_emit_size(char out[16], uint64_t bytes)
 {
     sc_text text = sc_text_over(out, 16);
@@ -92,7 +104,7 @@ static void put_safely(const char *text)
     for (; *text; text++) {
         unsigned char c = (unsigned char)*text;
 
-        putchar((c < 0x20 && c != '\n') || c == 0x7f ? '?' : c);
+        putc((c < 0x20 && c != '\n') || c == 0x7f ? '?' : c, out_file());
     }
 }
 
@@ -212,34 +224,46 @@ static bool has_entry[32];
 static void begin_value(const char *name)
 {
     if (depth) {
-        printf(has_entry[depth] ? ",\n" : "\n");
-        printf("%*s", (int)depth, "");
+        fputs(has_entry[depth] ? ",\n" : "\n", out_file());
+        fprintf(out_file(), "%*s", (int)depth, "");
         has_entry[depth] = true;
     }
     if (name)
-        printf("\"%s\": ", name);
+        fprintf(out_file(), "\"%s\": ", name);
 }
 
 void sc_emit_open(const char *name, char bracket)
 {
     begin_value(name);
-    putchar(bracket);
+    putc(bracket, out_file());
     has_entry[++depth] = false;
 }
 
 void sc_emit_end(char bracket)
 {
     if (has_entry[depth--])
-        printf("\n%*s", (int)depth, "");
-    putchar(bracket);
+        fprintf(out_file(), "\n%*s", (int)depth, "");
+    putc(bracket, out_file());
     if (!depth)
-        putchar('\n');
+        putc('\n', out_file());
 }
 
 void sc_emit_u64(const char *name, uint64_t value)
 {
     begin_value(name);
-    printf("%llu", (unsigned long long)value);
+    fprintf(out_file(), "%llu", (unsigned long long)value);
+}
+
+void sc_emit_u64s(const char *name, const uint64_t *values, size_t count)
+{
+    begin_value(name);
+    putc('[', out_file());
+    for (size_t i = 0; i < count; i++)
+        if (values[i] == UINT64_MAX)
+            fputs(i ? ",null" : "null", out_file());
+        else
+            fprintf(out_file(), i ? ",%llu" : "%llu", (unsigned long long)values[i]);
+    putc(']', out_file());
 }
 
 void sc_emit_text(const char *name, const char *text)
@@ -254,14 +278,14 @@ void sc_emit_text(const char *name, const char *text)
     into = sc_text_over(quoted, room);
     sc_text_json(&into, text);
     begin_value(name);
-    fputs(sc_text_terminate(&into), stdout);
+    fputs(sc_text_terminate(&into), out_file());
     free(quoted);
 }
 
 void sc_emit_bool(const char *name, bool value)
 {
     begin_value(name);
-    fputs(value ? "true" : "false", stdout);
+    fputs(value ? "true" : "false", out_file());
 }
 
 bool sc_emit_close(void)

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT
  * emit.h - how the tool writes: sizes, times, shell words, wrapped sentences, tables and JSON.
  *
- * Everything goes to stdout; whether that worked is asked once, at the end (sc_emit_close). What
- * came out of a log or the environment is written without control characters, so that it cannot
- * drive a terminal. */
+ * Everything goes to stdout, or where sc_emit_to() says; whether that worked is asked once, at the
+ * end (sc_emit_close). What came out of a log or the environment is written without control
+ * characters, so that it cannot drive a terminal. */
 #ifndef SC_CLI_EMIT_H
 #define SC_CLI_EMIT_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 enum { SC_EMIT_WIDTH = 80, SC_TABLE_COLUMNS = 12 };
 
@@ -45,9 +46,13 @@ void sc_table_print(sc_table *table);
 void sc_emit_open(const char *name, char bracket);
 void sc_emit_end(char bracket);
 void sc_emit_u64(const char *name, uint64_t value);
+/* A list on one line; UINT64_MAX stands for null. */
+void sc_emit_u64s(const char *name, const uint64_t *values, size_t count);
 void sc_emit_text(const char *name, const char *text); /* nothing for NULL */
 void sc_emit_bool(const char *name, bool value);
 
+/* From here on everything goes to `file`; NULL: to stdout again. */
+void sc_emit_to(FILE *file);
 /* Flushes stdout. False, and said on stderr: not everything could be written. */
 bool sc_emit_close(void);
 
