@@ -194,6 +194,10 @@ static int report(int count, char **arguments)
         sc_report_fields();
         return SC_EXIT_DONE;
     }
+    if (count == 1 && !strcmp(arguments[0], "--schema")) {
+        sc_report_schema();
+        return SC_EXIT_DONE;
+    }
     status = parse(&request, count, arguments);
     for (unsigned i = 0; !status && i < request.path_count; i++)
         if (!sc_logs_add(&all, request.paths[i], "report"))
@@ -212,7 +216,7 @@ const sc_command sc_command_report = {
     .summary = "tell what the cache did in a run, from its log",
     .help = "usage: shapecache report [--json] [--top N] PATH...\n"
             "       shapecache report --timeline [--json] PATH...\n"
-            "       shapecache report --fields\n"
+            "       shapecache report --fields | --schema\n"
             "\n"
             "Tell what the cache did in a run: its phases and why each began, hits, peaks, time\n"
             "in the driver, and the shapes that needed most. PATH is a log, - for standard\n"
@@ -224,6 +228,7 @@ const sc_command sc_command_report = {
             "           memory over the steps instead, the logs side by side, and the scopes\n"
             "           (docs/scopes.md)\n"
             "  --fields tell what each record and field of a log means\n"
+            "  --schema the same as a JSON Schema of one line of a log\n"
             "\n"
             "A log without an end (the program was killed, or still runs) is told up to its last\n"
             "step. The records are described in docs/log.md.\n"

@@ -9,7 +9,11 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+import logs  # noqa: E402
 
 from tool import BUILD, ROOT, TOOL, Case, call, clean_environment, main
 
@@ -43,7 +47,7 @@ class Real(Case):
     def train(self, *options):
         answer = call("run", "--sim", "--", TRAIN, "--quiet", *options, environment=self.environment(), cwd=self.folder)
         self.assertEqual(answer.returncode, 0, answer.stderr)
-        return [json.loads(line) for line in self.log.read_text().splitlines()]
+        return logs.read(self.log)
 
     def report(self):
         answer = call("report", "--json", self.log)
@@ -84,7 +88,7 @@ class Real(Case):
                 environment |= {"SHAPECACHE_SHAPES": str(self.folder / "set"), "SHAPECACHE_LOG_LEVEL": "step"}
                 answer = call("run", "--sim", "--", TRAIN, "--steps", "12", environment=environment, cwd=self.folder)
                 self.assertEqual(answer.returncode, 0, answer.stderr)
-                records = [json.loads(line) for line in self.log.read_text().splitlines()]
+                records = logs.read(self.log)
                 self.assertEqual([(r["step"], r["to"], r["reason"]) for r in records if r["ev"] == "phase"],
                                  [(0, "fixed", "declared")])
                 self.assertEqual([r for r in records if r["ev"] == "warn"], [])

@@ -5,12 +5,14 @@
 The real PyTorch is for tests/torch, which needs gigabytes."""
 
 import ast
-import json
 import os
 import pathlib
 import shutil
 import sys
 import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+import logs  # noqa: E402
 
 from tool import BUILD, TOOL, Case, call, clean_environment, main
 
@@ -118,7 +120,7 @@ class Torch(Case):
         log.unlink(missing_ok=True)
         environment = clean_environment(PYTHONPATH=str(self.top / "packages"), SHAPECACHE_LOG=str(log)) | settings
         answer = call("run", "--sim", *(options or ("--torch",)), "--", sys.executable, *arguments, script, environment=environment, cwd=self.top)
-        return answer, [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
+        return answer, logs.read(log)
 
     def ended(self, program, *options, **settings):
         answer, records = self.run_program(program, *options, **settings)

@@ -10,7 +10,11 @@ import os
 import pathlib
 import re
 import subprocess
+import sys
 import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+import logs  # noqa: E402
 
 MIB = 1 << 20
 STEP = re.compile(r"^step (\d+) length (\d+) loss (\S+) bits (\w+) pointers (\w+) requests (\d+)$")
@@ -94,8 +98,7 @@ class Run:
     def _read_log(self):
         lines = []
         for path in glob.glob(str(self.folder / "log.jsonl*")):
-            with open(path) as file:
-                lines += [json.loads(line) for line in file]
+            lines += logs.read(path)
         return lines
 
     def records(self, event):

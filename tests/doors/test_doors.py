@@ -13,6 +13,9 @@ import sys
 import tempfile
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+import logs  # noqa: E402
+
 BUILD = pathlib.Path(sys.argv[1]).resolve()
 SIM = BUILD / "sim"
 LOOP = pathlib.Path(__file__).with_name("loop.py")
@@ -41,7 +44,7 @@ def run(command, *, preload=True, wrap=()):
                               stdin=subprocess.DEVNULL, capture_output=True, env={**kept, **settings}, check=False)
         if done.returncode != 0:
             raise AssertionError(f"{command} ended with {done.returncode}\n{done.stdout}{done.stderr}")
-        records = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
+        records = logs.read(log)
         return done.stdout, records, json.loads(report.read_text(), object_pairs_hook=added_up)
 
 

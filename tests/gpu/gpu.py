@@ -17,6 +17,7 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from checks import SECTIONS  # noqa: E402
 from machine import Machine, must  # noqa: E402
+import logs  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
@@ -121,6 +122,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=150, help="what has not begun by then is not begun (150)")
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "bench/results", help="folder of the dated file (bench/results)")
     options = parser.parse_args()
+    logs.is_checked = options.sim
     started = time.monotonic()
     facts = facts_of(options)
     print(f"{facts['card']}, driver {facts['driver']}, CUDA {facts['CUDA of the driver']}", file=sys.stderr)

@@ -2,13 +2,15 @@
 # SPDX-License-Identifier: MIT
 """Whole processes under the real preload and a driver that does nothing: test_process.py LIBRARY PROGRAM FAKES"""
 
-import json
 import os
 import pathlib
 import subprocess
 import sys
 import tempfile
 import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+import logs  # noqa: E402
 
 LIBRARY, PROGRAM, FAKES = sys.argv[1:4]
 DONE = 7  # the program's own status when all was well
@@ -28,7 +30,7 @@ def run(case, before=None, **settings):
             raise AssertionError(f"{case} ended with {done.returncode}\n{done.stdout}{done.stderr}")
         if os.listdir(folder) not in ([], ["log.jsonl"]):
             raise AssertionError(f"{case} left {os.listdir(folder)}")
-        records = [json.loads(line) for line in pathlib.Path(log).read_text().splitlines()]
+        records = logs.read(log)
     return records, done.stderr
 
 

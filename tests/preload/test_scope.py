@@ -6,13 +6,15 @@ The witness is SIMCUDA_SAMPLES: what the program holds, as the simulated libcuda
 device has mapped, as the simulated driver below it does, after each allocation call."""
 
 import csv
-import json
 import os
 import pathlib
 import subprocess
 import sys
 import tempfile
 import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+import logs  # noqa: E402
 
 LIBRARY, PROGRAM, SIM = sys.argv[1:4]
 STEPS = 40
@@ -29,7 +31,7 @@ def run(**settings):
                                                         "SHAPECACHE_LOG": str(log), **settings})
         if done.returncode != 0:
             raise AssertionError(f"it ended with {done.returncode}\n{done.stdout}{done.stderr}")
-        records = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
+        records = logs.read(log)
         with samples.open() as file:
             rows = [(int(row["live_mapped"]), int(row["device_mapped"]), int(row["device_most"])) for row in csv.DictReader(file)]
         return done.stdout.splitlines(), records, rows

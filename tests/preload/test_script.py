@@ -5,7 +5,6 @@
 Under this interpreter and every other that lies around: python3.N on PATH, and pyenv's."""
 
 import glob
-import json
 import os
 import pathlib
 import re
@@ -14,6 +13,9 @@ import subprocess
 import sys
 import tempfile
 import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+import logs  # noqa: E402
 
 LIBRARY, SIM, ROOM = sys.argv[1:4]
 PROGRAM = pathlib.Path(__file__).parent / "script/train.py"
@@ -42,7 +44,7 @@ def run(python, folder, wrap=(), **settings):
                                       "PYTHONIOENCODING": "utf-8"} | settings)
     if done.returncode != 0:
         raise AssertionError(f"{python} ended with {done.returncode}\n{done.stdout}{done.stderr}")
-    return done, [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+    return done, logs.read(log)
 
 
 def line_of(mark):
@@ -104,7 +106,7 @@ class Script(unittest.TestCase):
                     subprocess.run([python, "-c", f"exec(compile({inner!r}, '<string>', 'exec'))"], cwd=folder, check=True, timeout=60,
                                    stderr=subprocess.DEVNULL,
                                    env={"LD_PRELOAD": LIBRARY, "LD_LIBRARY_PATH": SIM, "SHAPECACHE_LOG": str(log)})
-                    sites = [r["site"] for r in map(json.loads, log.read_text().splitlines()) if r["ev"] == "shape"]
+                    sites = [r["site"] for r in logs.read(log) if r["ev"] == "shape"]
                 self.assertEqual(set(sites), {"torch/only.py:1"})
 
     def test_where_reading_memory_is_forbidden_the_code_is_told(self):

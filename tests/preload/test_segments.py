@@ -3,13 +3,15 @@
 """A library named as PyTorch's allocator is: what it asks for passes, unless it is told not to keep it:
 test_segments.py LIBRARY SIM C10."""
 
-import json
 import os
 import pathlib
 import subprocess
 import sys
 import tempfile
 import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+import logs  # noqa: E402
 
 LIBRARY, SIM, C10 = sys.argv[1:4]
 MIB = 1 << 20
@@ -50,7 +52,7 @@ def run(**settings):
                               env=kept | {"LD_PRELOAD": LIBRARY, "LD_LIBRARY_PATH": SIM, "SHAPECACHE_LOG": str(log)} | settings)
         if done.returncode != 0:
             raise AssertionError(done.stderr)
-        records = [json.loads(line) for line in log.read_text().splitlines()]
+        records = logs.read(log)
         (end,) = [record for record in records if record["ev"] == "end"]
         return int(done.stdout), end, done.stderr
 

@@ -10,6 +10,9 @@ import sys
 import tempfile
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+import logs  # noqa: E402
+
 LIBRARY, PROGRAM, SIM = sys.argv[1:4]
 STEPS, BUFFERS = 40, 8
 DOORS = {"runtime": {"dlsym", "resolver", "runtime"}, "elf": {"elf"}, "dlsym": {"dlsym"}, "resolver": {"resolver"}}
@@ -26,7 +29,7 @@ def run(door, **settings):
                                    "SHAPECACHE_LOG": str(log), **settings})
         if done.returncode != 0:
             raise AssertionError(f"{door} ended with {done.returncode}\n{done.stdout}{done.stderr}")
-        records = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
+        records = logs.read(log)
         return done.stdout, records, json.loads(report.read_text())
 
 

@@ -13,6 +13,9 @@ import sys
 import tempfile
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+import logs  # noqa: E402
+
 BUILD = pathlib.Path(sys.argv[1]).resolve()
 PROGRAM = BUILD / "tests/programs/denoise"
 LATENT = 2 << 20  # bytes; a page of the device
@@ -33,7 +36,7 @@ class Run:
             if done.returncode != 0:
                 raise AssertionError(f"it ended with {done.returncode}\n{done.stdout}{done.stderr}")
             self.output = done.stdout.splitlines()
-            self.records = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
+            self.records = logs.read(log)
             self.report = json.loads(report.read_text())
             with samples.open() as file:
                 self.samples = list(csv.DictReader(file))

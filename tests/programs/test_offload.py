@@ -11,6 +11,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+import logs  # noqa: E402
+
 LINE = re.compile(r"^(step|evaluation) \d+ loss \d+\.\d{6} bits ([0-9a-f]{8})$")
 LAYERS, ROWS, STEPS, COLUMNS = 12, 8192, 11, 64
 TENSOR = ROWS * COLUMNS * 4  # 2 MiB, a page of the device
@@ -47,7 +50,7 @@ class Run:
             expect(done.returncode == status, f"{arguments}: exit status {done.returncode}: {done.stderr}")
             self.bits = [m[2] for m in map(LINE.match, done.stdout.splitlines()) if m]
             self.report = json.loads(report.read_text()) if report.exists() else None
-            self.log = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
+            self.log = logs.read(log)
         words = next((line.split()[1:] for line in done.stdout.splitlines() if line.startswith("arena ")), [])
         self.arena = {name: int(value) for name, value in zip(words[::2], words[1::2])}
         if status == 0:

@@ -6,7 +6,6 @@ stand-ins have the few public names of theirs that a ring uses."""
 import array
 import ctypes
 import gc
-import json
 import math
 import os
 import pathlib
@@ -17,6 +16,9 @@ import threading
 import types
 import unittest
 import unittest.mock
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+import logs  # noqa: E402
 
 import shapecache
 from card import touch
@@ -258,8 +260,7 @@ class Files(unittest.TestCase):
         ring = small(name="errors")
         ring.add(item(1, 2), 3)
         ring.report()
-        with open(os.environ["SHAPECACHE_LOG"], encoding="utf-8") as log:
-            rows = [row for row in map(json.loads, log) if row["ev"] == "ring" and row["name"] == "errors"]
+        rows = [row for row in logs.read(os.environ["SHAPECACHE_LOG"]) if row["ev"] == "ring" and row["name"] == "errors"]
         self.assertEqual([(row["what"], row["entries"]) for row in rows], [("start", 0), ("report", 1)])
 
 

@@ -3,10 +3,14 @@
 """Python's memory(), trim() and scope(), in a process with the cache: shapecache run [--sim] -- test_scope.py."""
 
 import gc
-import json
 import os
+import pathlib
+import sys
 import threading
 import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+import logs  # noqa: E402
 
 import shapecache
 from card import MIB, Block, Capture, touch
@@ -27,8 +31,7 @@ def records(kind):
     """Of the log, once what waits has been written: where a step ends it is."""
     touch(4)
     shapecache.step()
-    with open(os.environ["SHAPECACHE_LOG"], encoding="utf-8") as log:
-        return [record for record in map(json.loads, log) if record["ev"] == kind]
+    return [record for record in logs.read(os.environ["SHAPECACHE_LOG"]) if record["ev"] == kind]
 
 
 class Figures(unittest.TestCase):

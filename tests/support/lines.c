@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "support/lines.h"
+#include "log/record.h"
 #include <check.h>
 #include <ctype.h>
 #include <fcntl.h>
@@ -157,6 +158,84 @@ const char *lines_of(const lines *all, const char *ev, size_t i)
     return NULL;
 }
 
+typedef struct column {
+    sc_event event;
+    sc_field field;
+    bool is_demanded;
+} column;
+
+static const column columns[] = {
+#define MUST(event, field) {SC_EV_##event, SC_F_##field, true},
+#define MAY(event, field)  {SC_EV_##event, SC_F_##field, false},
+#include "cli/schema.def"
+};
+
+static const char *const types[SC_F_COUNT] = {
+#define FIELD(symbol, name, type, meaning) #type,
+#include "log/record.def"
+};
+
+static bool is_of_type(const char *json, const char *type)
+{
+    switch (*type) {
+    case 'U':
+        return isdigit((unsigned char)*json);
+    case 'T':
+        return *json == '"';
+    case 'L':
+        return *json == '[';
+    case 'O':
+        return *json == '{';
+    default:
+        return *json == '-' || isdigit((unsigned char)*json);
+    }
+}
+
+/* The value of a field, or NULL; *fields is how many the line has. */
+static const char *value_of(const char *line, const char *name, size_t *fields)
+{
+    const char *at = line + 1, *found = NULL;
+
+    for (*fields = 0; *at == '"'; at += *at == ',') {
+        const char *key = at + 1, *value;
+
+        value = skip_string(at) + 1;
+        at = skip_value(value);
+        if ((size_t)(value - key) == strlen(name) + 2 && !strncmp(key, name, strlen(name)))
+            found = value;
+        ++*fields;
+    }
+    return found;
+}
+
+/* The field is there and of its type, or absent and need not be there. */
+static bool is_in_order(const char *line, sc_field field, bool is_demanded, size_t *known)
+{
+    size_t fields;
+    const char *value = value_of(line, sc_field_name(field), &fields);
+
+    *known += value != NULL;
+    return value ? is_of_type(value, types[field]) : !is_demanded;
+}
+
+bool lines_is_record(const char *line)
+{
+    size_t fields, known = 0;
+    int event = 0;
+
+    if (!lines_is_object(line) || !is_in_order(line, SC_F_EV, true, &known) ||
+        !is_in_order(line, SC_F_T, true, &known))
+        return false;
+    while (event < SC_EV_COUNT && !is_kind(line, sc_event_name((sc_event)event)))
+        event++;
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+        if ((int)columns[i].event == event &&
+            !is_in_order(line, columns[i].field, columns[i].is_demanded, &known))
+            return false;
+    (void)value_of(line, "", &fields);
+    return event < SC_EV_COUNT && known == fields;
+}
+
 uint64_t lines_sum(const lines *all, const char *ev, const char *name)
 {
     uint64_t sum = 0;
@@ -185,7 +264,7 @@ lines lines_read(const char *path)
 
         ck_assert_msg(end != NULL, "half a line: %s", at);
         *end = '\0';
-        ck_assert_msg(lines_is_object(at), "no JSON object: %s", at);
+        ck_assert_msg(lines_is_record(at), "no record of schema.def: %s", at);
         all.line[all.count++] = at;
         at = end + 1;
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * lines.h - reads a log back in tests: whole lines, each checked to be one JSON object.
+ * lines.h - reads a log back in tests: whole lines, each checked to be a record with the fields
+ * that the tables list, of their types, and no others.
  *
  * Fields are found by name at the top of the object. */
 #ifndef SC_TESTS_LINES_H
@@ -15,11 +16,14 @@ typedef struct lines {
     size_t count;
 } lines;
 
-/* Fails the test when the file cannot be read or a line is no JSON object. */
+/* Fails the test when the file cannot be read or a line is no record by record.def and schema.def.
+ */
 lines lines_read(const char *path);
 void lines_release(lines *all);
 
 bool lines_is_object(const char *line);
+/* By record.def and schema.def. */
+bool lines_is_record(const char *line);
 /* Value of a top-level field as its JSON text, in `out`; false: absent. */
 bool lines_field(const char *line, const char *name, char *out, size_t bytes);
 uint64_t lines_u64(const char *line, const char *name); /* fails the test when absent */

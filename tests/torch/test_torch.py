@@ -16,6 +16,9 @@ import sys
 import tempfile
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+import logs  # noqa: E402
+
 HERE = pathlib.Path(__file__).resolve().parent
 ARGS = None
 
@@ -93,7 +96,7 @@ def environment(allocator, folder):
 
 def requests_in(log):
     """How many requests for memory the cache counted."""
-    records = [json.loads(line) for line in log.read_text().splitlines()]
+    records = logs.read(log)
     return sum(record["requests"] for record in records if record["ev"] == "end")
 
 

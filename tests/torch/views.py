@@ -7,7 +7,11 @@ import json
 import os
 import pathlib
 import subprocess
+import sys
 import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+from logs import read as read_log  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
 PROGRAMS = HERE / "programs"
@@ -91,7 +95,7 @@ def run(build, python, program, arguments="", how="tensors", timeout=900, launch
                               stdin=subprocess.DEVNULL, check=False)
         if done.returncode != wanted:
             raise Failed(f"{program} {arguments} ({how}) ended with {done.returncode}\n{done.stdout[-2000:]}{done.stderr[-4000:]}")
-        logs = {path.name: [json.loads(line) for line in path.read_text().splitlines()] for path in sorted(folder.glob("log.*"))}
+        logs = {path.name: read_log(path) for path in sorted(folder.glob("log.*"))}
         report = json.loads((folder / "report.json").read_text()) if (folder / "report.json").exists() else None
         told = folder / "reserved"
         return Run(done.returncode, done.stdout, done.stderr, report, logs, int(told.read_text()) if told.exists() else None)

@@ -91,7 +91,23 @@ START_TEST(no_two_kinds_and_no_two_fields_share_a_name)
 }
 END_TEST
 
+START_TEST(tests_take_no_line_for_a_record_whose_fields_are_not_those_of_the_tables)
+{
+    ck_assert(lines_is_record("{\"ev\":\"warn\",\"t\":1,\"text\":\"x\"}"));
+    ck_assert(lines_is_record("{\"ev\":\"warn\",\"t\":1,\"text\":\"x\",\"level\":\"step\"}"));
+    ck_assert(!lines_is_record("{\"ev\":\"warn\",\"t\":1}"));
+    ck_assert(!lines_is_record("{\"ev\":\"warn\",\"text\":\"x\"}"));
+    ck_assert(!lines_is_record("{\"t\":1,\"text\":\"x\"}"));
+    ck_assert(!lines_is_record("{\"ev\":\"spark\",\"t\":1}"));
+    ck_assert(!lines_is_record("{\"ev\":\"warn\",\"t\":\"1\",\"text\":\"x\"}"));
+    ck_assert(!lines_is_record("{\"ev\":\"warn\",\"t\":1,\"text\":7}"));
+    ck_assert(!lines_is_record("{\"ev\":\"warn\",\"t\":1,\"text\":\"x\",\"colour\":1}"));
+    ck_assert(!lines_is_record("{\"ev\":\"warn\",\"t\":1,\"text\":\"x\",\"text\":\"x\"}"));
+}
+END_TEST
+
 SC_SUITE("record", a_record_is_one_line_of_json_with_its_fields,
          a_record_that_does_not_fit_leaves_the_text_as_it_was,
          a_shorter_record_still_fits_after_one_that_did_not, a_text_that_does_not_apply_is_absent,
-         no_two_kinds_and_no_two_fields_share_a_name)
+         no_two_kinds_and_no_two_fields_share_a_name,
+         tests_take_no_line_for_a_record_whose_fields_are_not_those_of_the_tables)

@@ -10,6 +10,9 @@ import sys
 import tempfile
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent / "support"))
+import logs  # noqa: E402
+
 LIBRARY, PROGRAM, SIM = sys.argv[1:4]
 
 
@@ -24,7 +27,7 @@ def run(name, **settings):
                                    "SHAPECACHE_LOG": str(log), "SHAPECACHE_LOG_LEVEL": "event", **settings})
         if done.returncode != 0:
             raise AssertionError(f"{name} ended with {done.returncode}\n{done.stdout}{done.stderr}")
-        records = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
+        records = logs.read(log)
         return done.stdout, records, json.loads(report.read_text())
 
 
