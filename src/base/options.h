@@ -58,6 +58,7 @@ enum { SC_SCOPE_DEVICE, SC_SCOPE_SITE };
 enum { SC_LEVEL_SUMMARY, SC_LEVEL_STEP, SC_LEVEL_EVENT };
 enum { SC_STACKS_OFF, SC_STACKS_SITE, SC_STACKS_DEEP };
 enum { SC_SUMMARY_OFF, SC_SUMMARY_LINE };
+enum { SC_VIEW_NONE, SC_VIEW_TENSORS, SC_VIEW_PLUGGABLE, SC_VIEW_SEGMENTS }; /* of TORCH */
 
 typedef struct sc_options {
 #define OPTION(field, name, kind, value, least, most, choices, meaning) sc_kind_##kind field;

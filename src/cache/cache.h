@@ -117,6 +117,8 @@ typedef struct sc_shape_row {
     uint64_t requests, hits, misses, evicted;
     uint64_t live, idle;       /* buffers now */
     uint64_t high, bytes_high; /* most buffers live at once, and their mapped bytes */
+    uint64_t mapped;           /* what one buffer adds to the sum of those of its kind */
+    uint64_t before;           /* most buffers live at once in the step before last_step */
     uint64_t first_step, last_step;
     uint64_t miss_ns;     /* driver time of its allocations */
     uint64_t allocations; /* driver allocations that miss_ns covers */
@@ -296,6 +298,10 @@ sc_marks sc_cache_lap(sc_cache *cache);
 /* Walk the shapes: those changed since they were last walked with `only_changed`, or all. */
 void sc_cache_each_shape(sc_cache *cache, bool only_changed,
                          void (*visit)(void *self, const sc_shape_row *row), void *self);
+
+/* The same of all, and none counts as walked. */
+void sc_cache_look_at_shapes(const sc_cache *cache,
+                             void (*visit)(void *self, const sc_shape_row *row), void *self);
 
 void sc_cache_check(const sc_cache *cache); /* asserts the invariants; for tests */
 

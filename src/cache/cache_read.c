@@ -65,6 +65,19 @@ void sc_cache_each_shape(sc_cache *cache, bool only_changed,
     }
 }
 
+void sc_cache_look_at_shapes(const sc_cache *cache,
+                             void (*visit)(void *self, const sc_shape_row *row), void *self)
+{
+    for (const sc_shape *shape = cache->shapes.newest; shape; shape = shape->older) {
+        sc_shape_row row;
+
+        if (!shape->is_granted)
+            continue;
+        sc_state_shape_row(shape, &row);
+        visit(self, &row);
+    }
+}
+
 typedef struct recount {
     sc_mapped sums[SC_STATE_COUNT];
     uint64_t live_bytes;

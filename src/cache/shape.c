@@ -187,7 +187,11 @@ bool sc_shape_hint(sc_shape *shape, const sc_hint *hint)
 
 void sc_shapes_refresh(sc_shapes *shapes, sc_shape *shape, uint64_t step)
 {
+    uint32_t live = shape->of[SC_STATE_LIVE] + shape->of[SC_STATE_PARKING];
+
     unlink_shape(shapes, shape);
+    shape->high_before = step - shape->last_step == 1 ? shape->high_now : live;
+    shape->high_now = live;
     shape->last_step = step;
     link_newest(shapes, shape);
 }

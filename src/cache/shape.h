@@ -77,7 +77,8 @@ struct sc_shape {
     uint64_t requests, hits;
     uint64_t last_step;
     sc_cover_mark cover;
-    uint32_t high; /* most buffers live at once */
+    uint32_t high;                  /* most buffers live at once */
+    uint32_t high_now, high_before; /* the same of step last_step, and of the step before that */
     bool is_packed;
     bool is_small;   /* below SMALL: never changes the phase */
     bool is_granted; /* the driver has granted one: until then it is none, see cache.h */

@@ -18,6 +18,7 @@ void sc_state_note_peaks(sc_cache *cache, sc_shape *shape)
     raise_to(&cache->lap.live, now.live);
     raise_to(&cache->lap.held, now.held);
     shape->high = shape->high < live ? live : shape->high;
+    shape->high_now = shape->high_now < live ? live : shape->high_now;
 }
 
 void sc_state_move(sc_cache *cache, sc_buffer *buffer, sc_state to)
@@ -165,6 +166,8 @@ void sc_state_shape_row(const sc_shape *shape, sc_shape_row *row)
         .idle = shape->of[SC_STATE_IDLE] + shape->of[SC_STATE_SPOILT],
         .high = shape->high,
         .bytes_high = shape->high * shape->mapped,
+        .mapped = shape->mapped,
+        .before = shape->high_before,
         .first_step = shape->first_step,
         .last_step = shape->last_step,
         .miss_ns = shape->miss_ns,

@@ -157,6 +157,7 @@ static sc_device *new_device(int ordinal)
     if (total) {
         sc_cache_driver_free(device->cache, free_bytes);
         device->journal.driver_free = free_bytes;
+        device->at_start = total > free_bytes ? total - free_bytes : 0;
     }
     device->asked = sc_clock_ns();
     return device;
@@ -284,8 +285,12 @@ void sc_device_context_ends(sc_context context)
     atomic_fetch_add_explicit(&generation, 1, memory_order_acq_rel);
     if (!device)
         return;
+    bool has_others = sc_device_some_context(device) != 0;
+
     sc_lock(&device->lock);
     sc_cache_forget_context(device->cache, context);
+    if (!has_others)
+        sc_passed_clear(&device->passed);
     sc_unlock(&device->lock);
 }
 

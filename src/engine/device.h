@@ -12,6 +12,8 @@
 #include "cache/cache.h"
 #include "engine/journal.h"
 #include "engine/lock.h"
+#include "engine/oom.h"
+#include "engine/passed.h"
 #include <stdatomic.h>
 
 enum { SC_DEVICE_MOST = 64, SC_CONTEXT_MOST = 256 };
@@ -29,6 +31,10 @@ typedef struct sc_device {
     sc_mutex lock;
     sc_cache *cache;
     sc_journal journal;
+    sc_passed passed;
+    sc_allocator allocator; /* a framework's, as it said last */
+    sc_held_oom oom;
+    uint64_t at_start;               /* bytes in use when this record was made */
     uint64_t asked;                  /* when the driver was last asked for its free memory */
     unsigned returning;              /* threads that are giving idle buffers back to the driver */
     atomic_uint returned;            /* how often one of them was done; written under the lock */

@@ -292,6 +292,7 @@ void sc_engine_frees_elsewhere(sc_address address)
     for (sc_device *device = sc_device_next(NULL); device; device = sc_device_next(device)) {
         sc_lock(&device->lock);
         sc_cache_forget(device->cache, address);
+        (void)sc_passed_remove(&device->passed, address);
         sc_unlock(&device->lock);
     }
     leave(saved_errno);

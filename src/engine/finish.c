@@ -54,7 +54,7 @@ void sc_engine_finish(void)
     for (sc_device *device = sc_device_next(NULL); device; device = sc_device_next(device)) {
         sc_lock(&device->lock);
         sc_cache_read_totals(device->cache, &totals[count]);
-        sc_journal_end(&device->journal, &totals[count]);
+        sc_journal_end(&device->journal, &totals[count], sc_oom_is_unrecovered(device));
         add_refusals(&refusals, &device->journal.refusals);
         sc_unlock(&device->lock);
         count++;
@@ -62,6 +62,8 @@ void sc_engine_finish(void)
     sc_logbook_flush();
     sc_arenas_record();
     sc_logbook_close();
+    for (sc_device *device = sc_device_next(NULL); device; device = sc_device_next(device))
+        sc_oom_finish(device);
     if (sc_process_self.options.summary == SC_SUMMARY_LINE) {
         sc_summary_say(totals, count, &refusals);
         sc_arenas_say();

@@ -7,6 +7,7 @@
 
 /* At level event rows are written once there are so many bytes of them; the rest of the outbox is
  * for the time in which nobody may write, during a capture or another thread's write. */
+enum { ADVICE_BYTES = 512 };
 enum { OUTBOX_BYTES = 128 << 10, EVENT_OUTBOX_BYTES = 2 << 20, EVENT_BATCH_BYTES = 128 << 10 };
 
 /* The fields every record of a device has. */
@@ -222,6 +223,7 @@ static void on_step(void *self, const sc_step_row *row)
     uint64_t now = sc_logbook_now();
 
     journal->ended_by = row->ended_by;
+    journal->step_peak = row->tally.live_peak;
     raise_to(&journal->unwritten.live, row->tally.live_peak);
     raise_to(&journal->unwritten.held, row->tally.held_peak);
     if (sc_logbook_is_open()) {
@@ -390,21 +392,79 @@ void sc_journal_free(sc_journal *journal, sc_address address, sc_outcome outcome
     sc_outbox_end(&journal->outbox, &record, false);
 }
 
-void sc_journal_oom(sc_journal *journal, uint64_t bytes, uint32_t site, bool is_retried, int result)
+/* [[shape, exact bytes, `count`, `mapped` or live now], ...] */
+static void holdings_field(sc_record *record, sc_field field, const sc_holding *list,
+                           bool is_changed)
 {
-    if (result == SC_CUDA_OUT_OF_MEMORY && (bytes || !is_retried))
-        journal->refusals = (sc_refusals){.count = journal->refusals.count + 1,
-                                          .last_ns = sc_logbook_now(),
-                                          .bytes = bytes,
-                                          .site = site};
+    if (!list[0].mapped)
+        return;
+    sc_record_raw(record, field);
+    for (unsigned i = 0; i < SC_OOM_SHAPES && list[i].mapped; i++) {
+        sc_text_string(record->text, i ? ",[" : "[[");
+        sc_text_u64(record->text, list[i].id);
+        sc_text_char(record->text, ',');
+        sc_text_u64(record->text, list[i].bytes);
+        sc_text_char(record->text, ',');
+        sc_text_u64(record->text, is_changed ? list[i].before : list[i].count);
+        sc_text_char(record->text, ',');
+        sc_text_u64(record->text, is_changed ? list[i].count : list[i].mapped);
+        sc_text_char(record->text, ']');
+    }
+    sc_text_char(record->text, ']');
+}
+
+static void measured_fields(sc_record *record, const sc_oom *oom)
+{
+    if (oom->is_measured)
+        sc_record_u64(record, SC_F_TOTAL, oom->total);
+    sc_record_u64(record, SC_F_LIVE, oom->live);
+    sc_record_u64(record, SC_F_IDLE, oom->idle);
+    sc_record_u64(record, SC_F_PASSED, oom->passed);
+    if (oom->is_measured) {
+        sc_record_u64(record, SC_F_OTHER, oom->other);
+        sc_record_u64(record, SC_F_DRIVER_FREE, oom->free);
+    }
+    sc_record_u64(record, SC_F_IDLE_RELEASED, oom->released);
+    if (oom->step_peak)
+        sc_record_u64(record, SC_F_STEP_PEAK, oom->step_peak);
+}
+
+static void advice_field(sc_record *record, const sc_oom *oom, const sc_in_force *force)
+{
+    char bytes[ADVICE_BYTES];
+    sc_text advice = sc_text_over(bytes, sizeof bytes);
+
+    sc_verdict_advise(&advice, oom, force);
+    sc_record_string(record, SC_F_ADVICE, advice.used ? sc_text_terminate(&advice) : NULL);
+}
+
+static void count_refusal(sc_journal *journal, const sc_oom *oom)
+{
+    if (oom->result != SC_CUDA_OUT_OF_MEMORY || (!oom->asked && oom->is_retried))
+        return;
+    journal->refusals = (sc_refusals){.count = journal->refusals.count + 1,
+                                      .last_ns = oom->ns,
+                                      .bytes = oom->asked,
+                                      .site = oom->site};
+}
+
+void sc_journal_oom(sc_journal *journal, const sc_oom *oom, const sc_in_force *force)
+{
+    count_refusal(journal, oom);
     if (!sc_logbook_is_open())
         return;
     sc_record record = begin(journal, SC_EV_OOM, true);
 
-    sc_record_u64(&record, SC_F_BYTES, bytes);
-    name_site(&record, site);
-    sc_record_u64(&record, SC_F_RETRIED, is_retried);
-    sc_record_u64(&record, SC_F_RESULT, (uint64_t)result);
+    sc_record_u64(&record, SC_F_BYTES, oom->asked);
+    name_site(&record, oom->site);
+    sc_record_u64(&record, SC_F_RETRIED, oom->is_retried);
+    sc_record_u64(&record, SC_F_RESULT, (uint64_t)oom->result);
+    sc_record_string(&record, SC_F_PHASE, sc_phase_word(oom->phase));
+    sc_record_string(&record, SC_F_VERDICT, sc_verdict_word(oom->verdict));
+    measured_fields(&record, oom);
+    holdings_field(&record, SC_F_HOLDERS, oom->holders, false);
+    holdings_field(&record, SC_F_CHANGED, oom->changed, true);
+    advice_field(&record, oom, force);
     sc_outbox_end(&journal->outbox, &record, true);
 }
 
@@ -467,7 +527,7 @@ static void doors_field(sc_record *record)
     sc_text_char(record->text, ']');
 }
 
-void sc_journal_end(sc_journal *journal, const sc_cache_totals *totals)
+void sc_journal_end(sc_journal *journal, const sc_cache_totals *totals, bool is_unrecovered)
 {
     if (!sc_logbook_is_open())
         return;
@@ -485,6 +545,8 @@ void sc_journal_end(sc_journal *journal, const sc_cache_totals *totals)
     sc_record_u64(&record, SC_F_LIVE, totals->live);
     sc_record_u64(&record, SC_F_IDLE, totals->idle);
     tally_fields(&record, &totals->all);
+    if (is_unrecovered)
+        sc_record_u64(&record, SC_F_UNRECOVERED, 1);
     doors_field(&record);
     sc_outbox_end(&journal->outbox, &record, true);
 }

@@ -13,6 +13,7 @@
 #include "cache/cache.h"
 #include "engine/outbox.h"
 #include "engine/strict.h"
+#include "engine/verdict.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -42,6 +43,7 @@ typedef struct sc_journal {
     uint64_t driver_free; /* the driver's free bytes, for the next step row; 0: not asked */
     sc_refusals refusals;
     sc_strict strict;
+    uint64_t step_peak; /* the most live in the last completed step; 0: there is none */
     sc_marks unwritten; /* high-water marks of the steps since the last row */
 } sc_journal;
 
@@ -77,10 +79,8 @@ void sc_journal_alloc(sc_journal *journal, const sc_allocation *allocation);
 /* `ns`: what a parked free waited. */
 void sc_journal_free(sc_journal *journal, sc_address address, sc_outcome outcome, uint64_t ns);
 
-/* The driver ran out of memory; `result` is what the program gets in the end. Of another
- * allocator's call (`bytes` 0) that is known only where it is not retried. */
-void sc_journal_oom(sc_journal *journal, uint64_t bytes, uint32_t site, bool is_retried,
-                    int result);
+/* The driver ran out of memory. */
+void sc_journal_oom(sc_journal *journal, const sc_oom *oom, const sc_in_force *force);
 
 /* The program marks this moment. */
 void sc_journal_mark(sc_journal *journal, const char *name);
@@ -92,8 +92,8 @@ void sc_journal_scope(sc_journal *journal, const char *name,
 
 /* A shape's row at the end of `text`; false: did not fit. */
 bool sc_journal_shape(sc_journal *journal, sc_text *text, const sc_shape_row *row);
-/* The totals' row. */
-void sc_journal_end(sc_journal *journal, const sc_cache_totals *totals);
+/* The totals' row. `is_unrecovered`: an out-of-memory was the last that happened. */
+void sc_journal_end(sc_journal *journal, const sc_cache_totals *totals, bool is_unrecovered);
 
 bool sc_journal_wants_flush(const sc_journal *journal);
 bool sc_journal_is_filling(const sc_journal *journal); /* should not wait for a free any more */

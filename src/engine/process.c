@@ -121,6 +121,7 @@ static sc_stage start(void)
     process->parent_page = parent_page();
     if (!process->parent_page)
         return SC_STAGE_OFF;
+    sc_in_force_read(&process->force, environment);
     sc_identity_read(&process->identity, process->options.run_id, environment);
     process->t0 = sc_clock_ns();
     process->passes_hoarders = process->options.mode == SC_MODE_ON && !has_caching_off(environment);

@@ -19,6 +19,7 @@
 #include "base/path.h"
 #include "cache/gate.h"
 #include "engine/engine.h"
+#include "engine/verdict.h"
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -38,7 +39,8 @@ typedef struct sc_process {
     sc_options options;
     bool is_set[SC_OPTION_COUNT];
     sc_identity identity;
-    uint64_t t0; /* monotonic ns */
+    uint64_t t0;       /* monotonic ns */
+    sc_in_force force; /* of a framework's settings, as they were at start */
 
     bool passes_hoarders; /* what a caching allocator asks for is none of the cache's business */
     bool is_scripted;     /* there is an interpreter, which can tell where its script stands */

@@ -29,8 +29,8 @@ typedef struct asking {
     sc_address address;
     uint64_t ns;
     unsigned returned; /* the device's count before the driver was asked */
-    bool is_retried;
-    bool wants_flush; /* else records will be lost: this path is slow anyway */
+    bool is_passed;    /* of an allocator that keeps a cache of its own */
+    bool wants_flush;  /* else records will be lost: this path is slow anyway */
 } asking;
 
 static int ask_driver(asking *request)
@@ -65,16 +65,17 @@ static bool give_all_back(sc_device *device, uint64_t bytes, unsigned returned)
 static int retry_after_trim(asking *request, int result)
 {
     sc_device *device = request->device;
+    sc_oom oom = {.asked = request->asked.bytes, .is_passed = request->is_passed};
 
-    request->is_retried = give_all_back(device, request->asked.bytes, request->returned);
-    if (request->is_retried)
+    sc_oom_begin(device, &oom);
+    oom.is_retried = give_all_back(device, request->asked.bytes, request->returned);
+    if (oom.is_retried)
         result = ask_driver(request);
     if (sc_asker_is_named_late())
         request->asked.site = sc_asker_late_name(request->caller);
-    sc_lock(&device->lock);
-    sc_journal_oom(&device->journal, request->asked.bytes, request->asked.site, request->is_retried,
-                   result);
-    sc_unlock(&device->lock);
+    oom.site = request->asked.site;
+    oom.result = result;
+    sc_oom_end(device, &oom);
     return result;
 }
 
@@ -106,6 +107,8 @@ static bool record_miss(asking *request, int result)
                 sc_cache_allocated(device->cache, request->buffer, request->address, request->ns);
         else
             sc_cache_tally(device->cache)->driver_allocs++;
+        if (request->is_passed)
+            sc_passed_add(&device->passed, request->address, request->asked.bytes);
         sc_journal_alloc(&device->journal, &row);
         sc_strict_note(&device->journal, shape, request->asked.bytes, request->asked.site, lapse);
     }
@@ -177,6 +180,7 @@ static int pass(asking *request, sc_address *address)
     tally->bypassed++;
     request->returned = device->returned;
     sc_unlock(&device->lock);
+    request->is_passed = true;
     return allocate(request, address, false);
 }
 
@@ -345,9 +349,30 @@ static int free_for_real(sc_device *device, sc_address address)
     return result;
 }
 
+/* A block that passed the cache when it was asked for. */
+typedef struct passed_block {
+    sc_device *device; /* NULL: it is none */
+    uint64_t bytes;
+} passed_block;
+
+static passed_block forget_passed(sc_address address)
+{
+    passed_block block = {NULL, 0};
+
+    for (sc_device *device = sc_device_next(NULL); device && !block.bytes;
+         device = sc_device_next(device)) {
+        sc_lock(&device->lock);
+        block.bytes = sc_passed_remove(&device->passed, address);
+        sc_unlock(&device->lock);
+        block.device = block.bytes ? device : NULL;
+    }
+    return block;
+}
+
 /* A block that no cache knows; the time is booked where this thread was last. */
 static int free_unknown(sc_device *device, sc_address address)
 {
+    passed_block was_passed;
     int result;
 
     if (!device)
@@ -355,11 +380,16 @@ static int free_unknown(sc_device *device, sc_address address)
     sc_lock(&device->lock);
     sc_journal_free(&device->journal, address, SC_OUTCOME_UNKNOWN, 0);
     sc_unlock(&device->lock);
+    was_passed = forget_passed(address); /* now: another thread may be given the address */
     result = free_for_real(device, address);
     if (result == SC_CUDA_SUCCESS) {
         sc_lock(&device->lock);
         sc_cache_tally(device->cache)->driver_frees++;
         sc_unlock(&device->lock);
+    } else if (was_passed.device) {
+        sc_lock(&was_passed.device->lock);
+        sc_passed_add(&was_passed.device->passed, address, was_passed.bytes);
+        sc_unlock(&was_passed.device->lock);
     }
     return result;
 }
@@ -434,11 +464,11 @@ bool sc_serve_make_room(void)
     unsigned returned = device->returned;
 
     sc_unlock(&device->lock);
-    bool has_room = give_all_back(device, 0, returned);
+    sc_oom oom = {.result = SC_CUDA_OUT_OF_MEMORY};
 
-    sc_lock(&device->lock);
-    sc_journal_oom(&device->journal, 0, 0, has_room, SC_CUDA_OUT_OF_MEMORY);
-    sc_unlock(&device->lock);
+    sc_oom_begin(device, &oom);
+    oom.is_retried = give_all_back(device, 0, returned);
+    sc_oom_end(device, &oom);
     sc_logbook_flush();
-    return has_room;
+    return oom.is_retried;
 }
