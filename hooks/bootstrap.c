@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "bootstrap.h"
+#include "dynamic.h"
 #include "glibc.h"
-#include <elf.h>
-#include <link.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,8 +16,6 @@ static __thread bool is_asking; /* inside dlvsym(), which another preload may ha
 /* Our own, by a name nobody can take over. */
 extern void *sc_dlsym_entry(void *handle, const char *name) __attribute__((visibility("hidden")));
 
-/* The dynamic section's own tables; the loader relocates their addresses in place, except on
- * some systems. */
 typedef struct tables {
     const Elf64_Sym *symbols;
     const char *strings;
@@ -26,26 +23,18 @@ typedef struct tables {
         *hash; /* DT_GNU_HASH: bucket count, first symbol, bloom words, bloom shift, ... */
 } tables;
 
-static const void *table_at(uintptr_t base, Elf64_Addr address)
-{
-    return (const void *)(address < base ? base + address : address);
-}
-
 static tables tables_of(const struct dl_phdr_info *object)
 {
     tables found = {0};
-    const Elf64_Dyn *entry = NULL;
+    const Elf64_Dyn *entry = sc_dynamic_of(object);
 
-    for (Elf64_Half i = 0; i < object->dlpi_phnum; i++)
-        if (object->dlpi_phdr[i].p_type == PT_DYNAMIC)
-            entry = (const Elf64_Dyn *)(object->dlpi_addr + object->dlpi_phdr[i].p_vaddr);
     for (; entry != NULL && entry->d_tag != DT_NULL; entry++)
         if (entry->d_tag == DT_SYMTAB)
-            found.symbols = table_at(object->dlpi_addr, entry->d_un.d_ptr);
+            found.symbols = sc_dynamic_at(object, entry);
         else if (entry->d_tag == DT_STRTAB)
-            found.strings = table_at(object->dlpi_addr, entry->d_un.d_ptr);
+            found.strings = sc_dynamic_at(object, entry);
         else if (entry->d_tag == DT_GNU_HASH)
-            found.hash = table_at(object->dlpi_addr, entry->d_un.d_ptr);
+            found.hash = sc_dynamic_at(object, entry);
     return found;
 }
 

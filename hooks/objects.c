@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "objects.h"
+#include "dynamic.h"
 #include "glibc.h"
 #include <errno.h>
-#include <link.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,11 +13,19 @@ typedef struct search {
     sc_object *object;
 } search;
 
-static const char *file_name(const char *path)
+const char *sc_object_file_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
 
     return slash != NULL ? slash + 1 : path;
+}
+
+bool sc_object_is_like(const char *path, const char *stem)
+{
+    const char *name = sc_object_file_name(path);
+    const size_t length = strlen(stem);
+
+    return strncmp(name, stem, length) == 0 && strchr(".-", name[length]) != NULL;
 }
 
 static int take(const struct dl_phdr_info *info, sc_object *object)
@@ -46,19 +54,12 @@ static int holds_address(struct dl_phdr_info *info, size_t size, void *self)
     return 0;
 }
 
-static bool is_like(const char *name, const char *stem)
-{
-    const size_t length = strlen(stem);
-
-    return strncmp(name, stem, length) == 0 && strchr(".-", name[length]) != NULL;
-}
-
 static int has_name(struct dl_phdr_info *info, size_t size, void *self)
 {
     const search *wanted = self;
 
     (void)size;
-    return is_like(file_name(info->dlpi_name), wanted->stem) ? take(info, wanted->object) : 0;
+    return sc_object_is_like(info->dlpi_name, wanted->stem) ? take(info, wanted->object) : 0;
 }
 
 typedef struct need {
@@ -68,16 +69,11 @@ typedef struct need {
     size_t bytes;
 } need;
 
-/* The loader has made d_ptr an address, on most machines: elsewhere it is as in the file. */
 static const char *strings_of(const struct dl_phdr_info *info, const Elf64_Dyn *dynamic)
 {
-    for (; dynamic->d_tag != DT_NULL; dynamic++) {
-        if (dynamic->d_tag == DT_STRTAB) {
-            const uintptr_t at = (uintptr_t)dynamic->d_un.d_ptr;
-
-            return (const char *)(at < info->dlpi_addr ? at + info->dlpi_addr : at);
-        }
-    }
+    for (; dynamic->d_tag != DT_NULL; dynamic++)
+        if (dynamic->d_tag == DT_STRTAB)
+            return sc_dynamic_at(info, dynamic);
     return NULL;
 }
 
@@ -89,7 +85,7 @@ static int find_need(const struct dl_phdr_info *info, const Elf64_Dyn *dynamic, 
         const char *name = dynamic->d_tag == DT_NEEDED ? strings + dynamic->d_un.d_val : "";
         const size_t length = strlen(name);
 
-        if (is_like(file_name(name), wanted->stem) && length < wanted->bytes) {
+        if (sc_object_is_like(name, wanted->stem) && length < wanted->bytes) {
             memcpy(wanted->name, name, length + 1);
             return 1;
         }
@@ -100,18 +96,14 @@ static int find_need(const struct dl_phdr_info *info, const Elf64_Dyn *dynamic, 
 static int needs(struct dl_phdr_info *info, size_t size, void *self)
 {
     const need *wanted = self;
+    const Elf64_Dyn *dynamic;
 
     (void)size;
     if (info->dlpi_addr != wanted->object->base ||
         strcmp(info->dlpi_name, wanted->object->path) != 0)
         return 0;
-    for (Elf64_Half i = 0; i < info->dlpi_phnum; i++) {
-        if (info->dlpi_phdr[i].p_type == PT_DYNAMIC) {
-            return find_need(
-                info, (const Elf64_Dyn *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr), wanted);
-        }
-    }
-    return 0;
+    dynamic = sc_dynamic_of(info);
+    return dynamic != NULL ? find_need(info, dynamic, wanted) : 0;
 }
 
 bool sc_object_of(const void *address, sc_object *object)
@@ -148,7 +140,8 @@ bool sc_object_text(const void *address, char *out, size_t bytes)
 
         object.path[got > 0 ? got : 0] = '\0';
     }
-    name = object.path[0] != '\0' ? file_name(object.path) : program_invocation_short_name;
+    name =
+        object.path[0] != '\0' ? sc_object_file_name(object.path) : program_invocation_short_name;
     length =
         snprintf(out, bytes, "%s+0x%lx", name, (unsigned long)((uintptr_t)address - object.base));
     return length > 0 && (size_t)length < bytes;

@@ -18,10 +18,15 @@ typedef struct sc_object {
     char path[PATH_MAX]; /* as the loader knows it; "" is the program itself */
 } sc_object;
 
+const char *sc_object_file_name(const char *path);
+
+/* Is the file name `stem`, or does it begin with it and go on with '.' or '-': libcudart,
+ * libcudart.so.13 and the libcudart-1a2b3c.so.12 that some wheels carry. */
+bool sc_object_is_like(const char *path, const char *stem);
+
 bool sc_object_of(const void *address, sc_object *object);
 
-/* The first whose file name is `stem`, or begins with it and goes on with '.' or '-': libcudart,
- * libcudart.so.13 and the libcudart-1a2b3c.so.12 that some wheels carry. */
+/* The first whose file name is like `stem`. */
 bool sc_object_named(const char *stem, sc_object *object);
 
 /* The first of the libraries that `object` itself names as needed whose name is like that, as
