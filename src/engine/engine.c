@@ -168,6 +168,24 @@ void sc_engine_bypassed(const char *how)
     leave_again(one);
 }
 
+void sc_engine_out_of_reach(const char *name)
+{
+    char bytes[512];
+    sc_text text = sc_text_over(bytes, sizeof bytes);
+    visit one;
+    bool is_on = enter_again(&one);
+
+    if (!is_on && !sc_process_would_start())
+        return;
+    sc_text_string(&text, name);
+    sc_text_string(&text, " was opened with RTLD_DEEPBIND and calls the driver past every preload: "
+                          "its memory is neither cached nor logged; opened without that flag its "
+                          "calls are seen (docs/compatibility.md)");
+    sc_logbook_warn(sc_text_terminate(&text));
+    if (is_on)
+        leave_again(one);
+}
+
 void sc_engine_door(sc_door door)
 {
     unsigned bit = 1u << door;

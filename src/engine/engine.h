@@ -80,6 +80,9 @@ bool sc_engine_note_end(void);
  * observe. */
 void sc_engine_bypassed(const char *how);
 void sc_engine_door(sc_door door);
+/* The object `name` calls the driver where no hook can be. At the end of the process, once: a
+ * warning on stderr, and in the log where there is one. Silent where the cache is switched off. */
+void sc_engine_out_of_reach(const char *name);
 
 /* Captures: while any is open in the process, everything passes through. */
 void sc_engine_capture_begin(void);

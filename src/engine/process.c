@@ -177,6 +177,23 @@ void sc_process_start(void)
     (void)pthread_setcancelstate(cancellation, &cancellation);
 }
 
+/* What a start would complain about is no matter where nothing starts. */
+static void ignore(void *self, const char *sentence)
+{
+    (void)self;
+    (void)sentence;
+}
+
+bool sc_process_would_start(void)
+{
+    sc_process *process = &sc_process_self;
+
+    if (atomic_load(&process->stage) != SC_STAGE_IDLE)
+        return false;
+    sc_options_read(&process->options, process->is_set, trusted_environment(), ignore, NULL);
+    return process->options.mode != SC_MODE_OFF;
+}
+
 bool sc_process_end(void)
 {
     sc_stage on = SC_STAGE_ON;

@@ -81,6 +81,9 @@ static inline bool sc_process_may_start(void)
  * most, for another thread that does. Called without locks. */
 void sc_process_start(void);
 
+/* Nobody has started the cache, and it is not switched off. In one thread, at the end. */
+bool sc_process_would_start(void);
+
 /* ON -> DONE, once; false: it was not on, or this is a child. */
 bool sc_process_end(void);
 

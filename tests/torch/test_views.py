@@ -148,6 +148,19 @@ class Segments(unittest.TestCase):
         self.assertEqual(go("graphs", how="segments").report["violations"], {})
 
 
+class OutOfReach(unittest.TestCase):
+    def test_taichi_is_named_once(self):
+        one = go("taichi_fields", how="segments")
+        self.assertRegex(one.err, r"^shapecache\[\d+\] warn: taichi_python\S+ was opened with RTLD_DEEPBIND .*\n$")
+        self.assertGreater(one.report["calls"]["cuMemAlloc_v2"], 0)
+        self.assertEqual(one.logs, {})
+
+    def test_opened_without_that_flag_taichi_is_seen(self):
+        one = go("taichi_fields", "--seen", how="segments")
+        self.assertEqual(one.err, "")
+        self.assertEqual(one.end["requests"], one.report["calls"]["cuMemAlloc_v2"])
+
+
 def main():
     global ARGS
     parser = argparse.ArgumentParser(description=__doc__)
