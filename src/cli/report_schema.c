@@ -99,6 +99,17 @@ static void emit_pair(const char *name, const char *const names[2], bool is_whol
     sc_emit_end('}');
 }
 
+/* Rows of four whole numbers. */
+static void emit_rows(void)
+{
+    sc_emit_open("items", '{');
+    sc_emit_text("type", "array");
+    emit_whole("items");
+    sc_emit_u64("minItems", 4);
+    sc_emit_u64("maxItems", 4);
+    sc_emit_end('}');
+}
+
 /* What the tables do not tell: the items of lists, the members of objects. */
 static void emit_content(sc_field field)
 {
@@ -110,6 +121,8 @@ static void emit_content(sc_field field)
         emit_pair("items", device, true);
     else if (field == SC_F_DIMS)
         emit_whole("items");
+    else if (field == SC_F_HOLDERS || field == SC_F_CHANGED)
+        emit_rows();
     else if (fields[field].type[0] == 'L')
         emit_type("items", "string");
 }
