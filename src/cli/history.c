@@ -106,6 +106,7 @@ static void on_phase(sc_device *device, const sc_line *line)
     if (!device->first_phase[0])
         copy_word(device->first_phase, sc_line_text(line, SC_F_FROM));
     copy_word(device->last_phase, sc_line_text(line, SC_F_TO));
+    device->stretch = sc_line_u64(line, SC_F_STEP);
     if (device->change_count == SC_CHANGES_MOST) {
         device->changes_left_out++;
         return;
@@ -139,6 +140,15 @@ static sc_sums *sums_of_phase(sc_device *device, const char *phase)
     return &device->phases[device->phase_count++].sums;
 }
 
+static void on_fixed_step(sc_device *device, const sc_line *line)
+{
+    device->steps_fixed++;
+    if (sc_line_u64(line, SC_F_STEP) <= device->stretch)
+        return;
+    device->settled_requests += sc_line_u64(line, SC_F_HITS) + sc_line_u64(line, SC_F_MISSES);
+    device->settled_hits += sc_line_u64(line, SC_F_HITS);
+}
+
 static void on_step(sc_device *device, const sc_line *line)
 {
     const char *phase = sc_line_text(line, SC_F_PHASE);
@@ -152,6 +162,8 @@ static void on_step(sc_device *device, const sc_line *line)
     sums_add(&device->all, line);
     if (sums)
         sums_add(sums, line);
+    if (!strcmp(phase, "fixed"))
+        on_fixed_step(device, line);
 }
 
 /* The shape's record, new where it was not known; NULL: too many. */
@@ -238,6 +250,7 @@ static void on_oom(sc_history *history, sc_device *device, const sc_line *line)
     bool was_served = sc_line_u64(line, SC_F_RESULT) == 0;
 
     device->ooms++;
+    sc_incidents_oom(&device->incidents, line);
     add_refused(&device->refused, line);
     snprintf(text, sizeof text, "the driver had no memory for %s%s%.700s%s; %s",
              sc_emit_size(size, sc_line_u64(line, SC_F_BYTES)), site ? ", asked for at " : "",
@@ -275,6 +288,9 @@ static void on_end(sc_device *device, const sc_line *line)
     sums_set(&device->all, line);
     device->shapes_seen = sc_line_u64(line, SC_F_SHAPES);
     device->fallbacks = sc_line_u64(line, SC_F_FALLBACKS);
+    if (line->has[SC_F_STEPS_FIXED])
+        device->steps_fixed = sc_line_u64(line, SC_F_STEPS_FIXED);
+    sc_incidents_end(&device->incidents, line);
     if (line->has[SC_F_OOMS])
         device->ooms = sc_line_u64(line, SC_F_OOMS);
 }
@@ -293,6 +309,9 @@ static void add_of_device(sc_history *history, sc_device *device, const sc_line 
         break;
     case SC_EV_OOM:
         on_oom(history, device, line);
+        break;
+    case SC_EV_STRICT:
+        sc_incidents_strict(&device->incidents, line);
         break;
     case SC_EV_END:
         on_end(device, line);
@@ -381,6 +400,7 @@ static void device_delete(sc_device *device)
     free(device->index);
     sc_sites_release(&device->sites);
     free(device->refused.site);
+    sc_incidents_release(&device->incidents);
     free(device->changes);
     free(device->shapes);
     free(device);

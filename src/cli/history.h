@@ -11,6 +11,7 @@
 
 #include "base/hint.h"
 #include "base/options.h"
+#include "cli/incidents.h"
 #include "cli/reader.h"
 #include "cli/sites.h"
 #include <stdbool.h>
@@ -108,7 +109,8 @@ typedef struct sc_device {
     uint64_t ordinal;
     uint64_t total; /* its memory in bytes, 0: not told */
     bool is_complete;
-    uint64_t steps; /* that ended */
+    uint64_t steps;       /* that ended */
+    uint64_t steps_fixed; /* of those, ended in phase fixed */
     char first_phase[SC_WORD_BYTES], last_phase[SC_WORD_BYTES];
     sc_change *changes;
     unsigned change_count;
@@ -121,8 +123,12 @@ typedef struct sc_device {
     uint64_t shapes_left_out;
     uint64_t shapes_seen, fallbacks, ooms;
     sc_refused refused;
-    sc_sites sites; /* with a gate each; their changes are not among those above */
-    void *index;    /* of shapes by id; while reading */
+    sc_incidents incidents;
+    /* Of the step rows in fixed but the first of each stretch, in which the cache fills. */
+    uint64_t settled_requests, settled_hits;
+    uint64_t stretch; /* step at which the phase last changed */
+    sc_sites sites;   /* with a gate each; their changes are not among those above */
+    void *index;      /* of shapes by id; while reading */
 } sc_device;
 
 typedef struct sc_history {
