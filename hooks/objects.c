@@ -127,24 +127,115 @@ bool sc_object_needs(const sc_object *object, const char *stem, char *name, size
     return dl_iterate_phdr(needs, &wanted) != 0;
 }
 
+/* The loader's path, of the program itself the kernel's. */
+static bool find_file(const void *address, sc_object *object)
+{
+    if (!sc_object_of(address, object))
+        return false;
+    if (object->path[0] == '\0') {
+        const ssize_t got = readlink("/proc/self/exe", object->path, sizeof(object->path) - 1);
+
+        object->path[got > 0 ? got : 0] = '\0';
+    }
+    return true;
+}
+
 bool sc_object_text(const void *address, char *out, size_t bytes)
 {
     sc_object object;
     const char *name;
     int length;
 
-    if (!sc_object_of(address, &object))
+    if (!find_file(address, &object))
         return false;
-    if (object.path[0] == '\0') {
-        const ssize_t got = readlink("/proc/self/exe", object.path, sizeof(object.path) - 1);
-
-        object.path[got > 0 ? got : 0] = '\0';
-    }
     name =
         object.path[0] != '\0' ? sc_object_file_name(object.path) : program_invocation_short_name;
     length =
         snprintf(out, bytes, "%s+0x%lx", name, (unsigned long)((uintptr_t)address - object.base));
     return length > 0 && (size_t)length < bytes;
+}
+
+typedef struct build_id {
+    uintptr_t base;
+    char *out; /* hexadecimal */
+    size_t bytes;
+} build_id;
+
+static void write_hex(const unsigned char *bytes, size_t count, const build_id *id)
+{
+    static const char digits[] = "0123456789abcdef";
+
+    if (2 * count >= id->bytes)
+        return;
+    for (size_t i = 0; i < count; i++) {
+        id->out[2 * i] = digits[bytes[i] >> 4];
+        id->out[2 * i + 1] = digits[bytes[i] & 15];
+    }
+    id->out[2 * count] = '\0';
+}
+
+/* Notes are padded to the segment's alignment: 4, or 8 where newer linkers say so. */
+static bool find_build_id(const unsigned char *at, size_t left, size_t alignment,
+                          const build_id *id)
+{
+    const size_t pad = alignment == 8 ? 7 : 3;
+    Elf64_Nhdr note;
+
+    while (left >= sizeof note) {
+        memcpy(&note, at, sizeof note);
+        const size_t name = sizeof note, value = (name + note.n_namesz + pad) & ~pad;
+        const size_t next = (value + note.n_descsz + pad) & ~pad;
+
+        if (value > left || note.n_descsz > left - value)
+            return false;
+        if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == sizeof "GNU" &&
+            memcmp(at + name, "GNU", sizeof "GNU") == 0) {
+            write_hex(at + value, note.n_descsz, id);
+            return true;
+        }
+        if (next > left)
+            return false;
+        at += next;
+        left -= next;
+    }
+    return false;
+}
+
+static int take_build_id(struct dl_phdr_info *info, size_t size, void *self)
+{
+    const build_id *id = self;
+
+    (void)size;
+    if (info->dlpi_addr != id->base)
+        return 0;
+    for (Elf64_Half i = 0; i < info->dlpi_phnum; i++) {
+        const Elf64_Phdr *segment = &info->dlpi_phdr[i];
+
+        if (segment->p_type == PT_NOTE &&
+            find_build_id((const unsigned char *)(info->dlpi_addr + segment->p_vaddr),
+                          segment->p_memsz, segment->p_align, id))
+            return 1;
+    }
+    return 0;
+}
+
+bool sc_object_file(const void *address, char *path, size_t path_bytes, char *build_id_out,
+                    size_t id_bytes)
+{
+    sc_object object;
+    build_id id = {.out = build_id_out, .bytes = id_bytes};
+    size_t length;
+
+    if (!find_file(address, &object))
+        return false;
+    length = strlen(object.path);
+    if (length == 0 || length >= path_bytes)
+        return false;
+    memcpy(path, object.path, length + 1);
+    build_id_out[0] = '\0';
+    id.base = object.base;
+    (void)dl_iterate_phdr(take_build_id, &id);
+    return true;
 }
 
 static void *open_again(const sc_object *object, int flags)

@@ -36,6 +36,11 @@ bool sc_object_needs(const sc_object *object, const char *stem, char *name, size
 /* "object+0xoffset" for the log. The offset is a return address as the file counts. */
 bool sc_object_text(const void *address, char *out, size_t bytes);
 
+/* The file of the object that an address lies in, and its build-id in hexadecimal, "" where the
+ * loaded notes have none. */
+bool sc_object_file(const void *address, char *path, size_t path_bytes, char *build_id,
+                    size_t id_bytes);
+
 /* A handle for dlsym; NULL: it is gone, or the program itself. To be closed by the caller ... */
 void *sc_object_open(const sc_object *object);
 

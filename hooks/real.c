@@ -160,6 +160,7 @@ static const sc_driver driver = {
 static const sc_engine_host host = {.driver = &driver,
                                     .copies = &sc_copies_of_driver,
                                     .site_text = sc_object_text,
+                                    .site_object = sc_object_file,
                                     .stack = sc_unwind,
                                     .script = sc_script_text};
 

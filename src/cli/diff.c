@@ -283,6 +283,7 @@ static void print_pairs(const comparison *all, size_t shown)
     for (size_t i = 0; i < shown; i++) {
         const pair *one = &all->pairs[i];
         const kind *named = &one->of[one->change == NEW];
+        const sc_history *of = all->sides[one->change == NEW].history;
 
         sc_table_cell(&table, words[one->change]);
         snprintf(cell, sizeof cell, "%llu", (unsigned long long)named->bytes);
@@ -291,7 +292,7 @@ static void print_pairs(const comparison *all, size_t shown)
         cell_size(&table, &one->of[1], one->change != GONE);
         cell_time(&table, &one->of[0]);
         cell_time(&table, &one->of[1]);
-        sc_table_cell(&table, named->site ? named->site : "");
+        sc_table_cell(&table, named->site ? sc_history_place(of, named->site) : "");
     }
     sc_emit("\n");
     if (shown)
@@ -332,7 +333,7 @@ static void print_json(const comparison *all, size_t shown)
         sc_emit_open(NULL, '{');
         sc_emit_text("change", words[one->change]);
         sc_emit_u64("bytes", named->bytes);
-        sc_emit_text("site", named->site);
+        sc_symbols_emit(all->sides[one->change == NEW].history->symbols, named->site);
         sc_emit_u64("most_bytes_a", one->of[0].most);
         sc_emit_u64("most_bytes_b", one->of[1].most);
         sc_emit_u64("miss_ns_avg_a", mean_ns(&one->of[0]));

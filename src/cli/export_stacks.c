@@ -25,7 +25,8 @@ typedef struct stack {
 } stack;
 
 typedef struct stacks {
-    sc_map shapes; /* of this log, by device and id */
+    sc_map shapes;       /* of this log, by device and id */
+    sc_symbols *symbols; /* of this log */
     stack *at;
     size_t count, room;
 } stacks;
@@ -54,6 +55,7 @@ static bool take(sc_export *export, const sc_line *line)
     const char *site = sc_line_text(line, SC_F_SITE);
     seen *shape;
 
+    sc_symbols_learn(&all->symbols, line);
     if (line->event != SC_EV_SHAPE || sc_export_is_other(export, line))
         return true;
     if (device >= SC_DEVICES_MOST || id >= UINT64_C(1) << SHAPE_BITS)
@@ -77,8 +79,13 @@ static int by_site(const void *left, const void *right)
     return strcmp(((const stack *)left)->site, ((const stack *)right)->site);
 }
 
+/* For people: from here on frames of two builds of a program are the same where they are. */
 static void add(stacks *all, seen *shape)
 {
+    char *place = sc_need_copy(sc_symbols_place(all->symbols, shape->site));
+
+    free(shape->site);
+    shape->site = place;
     if (all->count == all->room) {
         all->room = all->room ? 2 * all->room : SC_EV_COUNT;
         all->at = sc_need_again(all->at, all->room * sizeof *all->at);
@@ -116,6 +123,8 @@ static void log_ends(sc_export *export)
     }
     sc_map_release(&all->shapes);
     all->shapes = (sc_map){NULL, 0, 0};
+    sc_symbols_delete(all->symbols);
+    all->symbols = NULL;
     merge(all);
 }
 
@@ -132,6 +141,7 @@ static void drop(sc_export *export)
     sc_map_release(&all->shapes);
     for (size_t i = 0; i < all->count; i++)
         free(all->at[i].site);
+    sc_symbols_delete(all->symbols);
     free(all->at);
     free(all);
 }

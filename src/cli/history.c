@@ -246,7 +246,7 @@ static void add_refused(sc_refused *refused, const sc_line *line)
 static void on_oom(sc_history *history, sc_device *device, const sc_line *line)
 {
     char text[1024], size[16];
-    const char *site = sc_line_text(line, SC_F_SITE);
+    const char *site = sc_history_place(history, sc_line_text(line, SC_F_SITE));
     bool was_served = sc_line_u64(line, SC_F_RESULT) == 0;
 
     device->ooms++;
@@ -333,6 +333,8 @@ static void add(sc_history *history, const sc_line *line)
         add_note(history, line, sc_line_text(line, SC_F_TEXT));
     else if (line->event == SC_EV_MARK)
         on_mark(history, line);
+    else if (line->event == SC_EV_SITE)
+        sc_symbols_learn(&history->symbols, line);
     else if (device)
         add_of_device(history, device, line);
 }
@@ -453,7 +455,13 @@ void sc_history_delete(sc_history *history)
     free(history->build);
     free(history->argv);
     free(history->settings);
+    sc_symbols_delete(history->symbols);
     free(history);
+}
+
+const char *sc_history_place(const sc_history *history, const char *site)
+{
+    return sc_symbols_place(history->symbols, site);
 }
 
 bool sc_history_is_complete(const sc_history *history)

@@ -14,6 +14,7 @@
 #include "cli/incidents.h"
 #include "cli/reader.h"
 #include "cli/sites.h"
+#include "cli/symbols.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -145,6 +146,7 @@ typedef struct sc_history {
     unsigned mark_count; /* of those, at most half */
     uint64_t notes_left_out;
     bool is_cut; /* the last line is not whole */
+    sc_symbols *symbols;
 } sc_history;
 
 /* NULL: `error` has a sentence. The path must stay valid. */
@@ -154,6 +156,9 @@ void sc_history_delete(sc_history *history);
 /* Bytes of as many buffers as were live at once, exactly as asked for: what a reader of `bytes` and
  * `high` can check. `bytes_high` is in the driver's pages. */
 uint64_t sc_shape_most_bytes(const sc_shape *shape);
+
+/* A call site for people (symbols.h); the text lives as long as both. */
+const char *sc_history_place(const sc_history *history, const char *site);
 
 /* Every device's `end` is there. */
 bool sc_history_is_complete(const sc_history *history);

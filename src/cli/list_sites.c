@@ -133,7 +133,7 @@ static places collect(const sc_history *history)
     return all;
 }
 
-static void print(const places *all, size_t shown)
+static void print(const sc_history *history, const places *all, size_t shown)
 {
     sc_table table = {
         .titles = {"shapes", "at most", "requests", "hits", "misses", "steps", "site"},
@@ -156,13 +156,13 @@ static void print(const places *all, size_t shown)
         snprintf(cell, sizeof cell, "%llu-%llu", (unsigned long long)one->first_step,
                  (unsigned long long)one->last_step);
         sc_table_cell(&table, cell);
-        sc_table_cell(&table, one->site ? one->site : "unknown");
+        sc_table_cell(&table, one->site ? sc_history_place(history, one->site) : "unknown");
     }
     if (shown)
         sc_table_print(&table);
 }
 
-static void print_json(const places *all, size_t shown)
+static void print_json(const sc_history *history, const places *all, size_t shown)
 {
     sc_emit_open(NULL, '{');
     sc_emit_u64("v", 1);
@@ -171,7 +171,7 @@ static void print_json(const places *all, size_t shown)
         const place *one = &all->at[i];
 
         sc_emit_open(NULL, '{');
-        sc_emit_text("site", one->site);
+        sc_symbols_emit(history->symbols, one->site);
         sc_emit_u64("shapes", one->shapes);
         sc_emit_u64("most_bytes", one->most_bytes);
         sc_emit_u64("requests", one->requests);
@@ -243,9 +243,9 @@ static int show(const sites_request *request, const char *log)
     if (all.count)
         qsort(all.at, all.count, sizeof *all.at, compare);
     if (request->is_json)
-        print_json(&all, shown);
+        print_json(history, &all, shown);
     else
-        print(&all, shown);
+        print(history, &all, shown);
     free(all.at);
     sc_history_delete(history);
     return SC_EXIT_DONE;

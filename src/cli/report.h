@@ -45,7 +45,7 @@ void sc_report_passed_by(const sc_lane *lane);
 
 /* How often the program was told that there is no memory; nothing when it never was. `label` NULL:
  * there is one lane. */
-void sc_report_refused(const sc_refused *refused, const char *label);
+void sc_report_refused(const sc_lane *lane, const char *label);
 
 /* The steps that ended in phase fixed; NULL: none. */
 const sc_sums *sc_report_fixed(const sc_device *device);

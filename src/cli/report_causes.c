@@ -38,8 +38,9 @@ void sc_report_passed_by(const sc_lane *lane)
     sc_emit_wrapped("  ", 2, text);
 }
 
-void sc_report_refused(const sc_refused *refused, const char *label)
+void sc_report_refused(const sc_lane *lane, const char *label)
 {
+    const sc_refused *refused = &lane->device->refused;
     char bytes[TEXT_BYTES], count[32], size[16];
     sc_text text = sc_text_over(bytes, sizeof bytes);
 
@@ -59,7 +60,7 @@ void sc_report_refused(const sc_refused *refused, const char *label)
                                          : "an allocation of another kind");
     if (refused->site) {
         sc_text_string(&text, ", asked for at ");
-        sc_text_string(&text, refused->site);
+        sc_text_string(&text, sc_history_place(lane->history, refused->site));
     }
     sc_text_char(&text, '.');
     sc_emit_wrapped("  ", 2, sc_text_terminate(&text));

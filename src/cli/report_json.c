@@ -42,7 +42,7 @@ static void stretches(const sc_device *device)
     free(all);
 }
 
-static void changes(const sc_device *device)
+static void changes(sc_symbols *symbols, const sc_device *device)
 {
     sc_emit_open("changes", '[');
     for (unsigned i = 0; i < device->change_count; i++) {
@@ -58,7 +58,7 @@ static void changes(const sc_device *device)
             sc_emit_u64("shape", change->shape);
             sc_emit_u64("bytes", change->bytes);
         }
-        sc_emit_text("site", change->site);
+        sc_symbols_emit(symbols, change->site);
         sc_emit_u64("set_size", change->set_size);
         sc_emit_u64("idle_released", change->idle_released);
         sc_emit_end('}');
@@ -94,7 +94,7 @@ static void hint(const sc_hint *hint)
     sc_emit_end(']');
 }
 
-static void shapes(const sc_device *device, unsigned top)
+static void shapes(sc_symbols *symbols, const sc_device *device, unsigned top)
 {
     sc_emit_u64("shapes", device->shapes_seen);
     sc_emit_open("top_shapes", '[');
@@ -104,7 +104,7 @@ static void shapes(const sc_device *device, unsigned top)
         sc_emit_open(NULL, '{');
         sc_emit_u64("id", shape->id);
         sc_emit_u64("bytes", shape->bytes);
-        sc_emit_text("site", shape->site);
+        sc_symbols_emit(symbols, shape->site);
         hint(&shape->hint);
 #define SHOW(member, field) sc_emit_u64(sc_field_name(SC_F_##field), shape->member);
         SC_SHAPE_COUNTS(SHOW)
@@ -115,7 +115,7 @@ static void shapes(const sc_device *device, unsigned top)
 }
 
 /* With one gate a call site. */
-static void sites(const sc_sites *sites, unsigned top)
+static void sites(sc_symbols *symbols, const sc_sites *sites, unsigned top)
 {
     sc_emit_u64("sites", sites->count);
     sc_emit_open("top_sites", '[');
@@ -123,7 +123,7 @@ static void sites(const sc_sites *sites, unsigned top)
         const sc_site *site = sites->at[i];
 
         sc_emit_open(NULL, '{');
-        sc_emit_text("site", site->name);
+        sc_symbols_emit(symbols, site->name);
         sc_emit_text("phase", site->phase);
         sc_emit_u64("since", site->since);
         sc_emit_u64("fallbacks", site->fallbacks);
@@ -154,11 +154,11 @@ static void one_device(const sc_history *history, const sc_device *device, unsig
         sc_emit_u64("cap", cap);
     sums(&device->all);
     stretches(device);
-    changes(device);
+    changes(history->symbols, device);
     by_phase(device);
     if (device->sites.count)
-        sites(&device->sites, top);
-    shapes(device, top);
+        sites(history->symbols, &device->sites, top);
+    shapes(history->symbols, device, top);
     sc_emit_end('}');
 }
 

@@ -119,7 +119,7 @@ static void put_cause(sc_text *text, const sc_history *history, const sc_change 
         sc_text_u64(text, change->shape);
         if (change->site) {
             sc_text_string(text, ", asked for at ");
-            sc_text_string(text, change->site);
+            sc_text_string(text, sc_history_place(history, change->site));
         }
     }
     sc_text_char(text, '.');
@@ -263,7 +263,7 @@ static void tell_stay(const sc_lane *lane)
 }
 
 /* With one gate a call site, the changes above are of the device as a whole. */
-static void tell_sites(const sc_sites *sites)
+static void tell_sites(const sc_history *history, const sc_sites *sites)
 {
     const sc_site *first = NULL;
     unsigned fell = 0, fixed = 0;
@@ -288,7 +288,7 @@ static void tell_sites(const sc_sites *sites)
         sc_text_string(&text, " fell back, the first at step ");
         sc_text_u64(&text, first->first_fallback);
         sc_text_string(&text, ": ");
-        sc_text_string(&text, first->name);
+        sc_text_string(&text, sc_history_place(history, first->name));
         sc_text_string(&text, ". ");
     }
     sc_text_u64(&text, fixed);
@@ -315,7 +315,7 @@ static void tell_lane(const sc_lane *lane)
     if (device->changes_left_out)
         sc_emit("  ... and %llu later changes\n", (unsigned long long)device->changes_left_out);
     if (device->sites.count)
-        tell_sites(&device->sites);
+        tell_sites(lane->history, &device->sites);
     sc_report_capped(lane);
 }
 
@@ -360,7 +360,7 @@ static void tell_refused(const sc_report *report, char *const *phases, unsigned 
         if (strcmp(phases[i], phases[lane]) != 0)
             continue;
         sc_report_label(report, i, label);
-        sc_report_refused(&report->lanes[i].device->refused, report->lane_count > 1 ? label : NULL);
+        sc_report_refused(&report->lanes[i], report->lane_count > 1 ? label : NULL);
     }
 }
 

@@ -99,7 +99,8 @@ static void tell_phases(const sc_lane *lane)
 }
 
 /* "weights 16x512", or where it was asked for; the line has room for one of them. */
-static const char *what_or_where(char out[TEXT_BYTES], const sc_shape *shape)
+static const char *what_or_where(char out[TEXT_BYTES], const sc_history *history,
+                                 const sc_shape *shape)
 {
     sc_text text = sc_text_over(out, TEXT_BYTES);
     const sc_hint *hint = &shape->hint;
@@ -109,7 +110,7 @@ static const char *what_or_where(char out[TEXT_BYTES], const sc_shape *shape)
         sc_text_char(&text, ' ');
     sc_hint_dims(hint, &text);
     if (!text.used)
-        sc_text_string(&text, shape->site ? shape->site : "");
+        sc_text_string(&text, shape->site ? sc_history_place(history, shape->site) : "");
     return sc_text_terminate(&text);
 }
 
@@ -145,7 +146,7 @@ static void tell_shapes(const sc_report *report, unsigned lane)
         snprintf(cell, sizeof cell, "%llu-%llu", (unsigned long long)shape->first_step,
                  (unsigned long long)shape->last_step);
         sc_table_cell(&table, cell);
-        sc_table_cell(&table, what_or_where(what, shape));
+        sc_table_cell(&table, what_or_where(what, report->lanes[lane].history, shape));
     }
     sc_table_print(&table);
     if (device->shapes_left_out)
@@ -179,7 +180,7 @@ static void tell_sites(const sc_report *report, unsigned lane)
             sc_table_cell(&table, cell);
         }
         sc_table_cell(&table, sc_emit_percent(percent, site->hits, site->requests));
-        sc_table_cell(&table, site->name);
+        sc_table_cell(&table, sc_history_place(report->lanes[lane].history, site->name));
     }
     sc_table_print(&table);
     if (sites->left_out)

@@ -71,6 +71,7 @@ typedef struct listed {
 } listed;
 
 typedef struct list {
+    const sc_history *history;
     listed *at;
     size_t count; /* of all */
     size_t shown;
@@ -95,7 +96,7 @@ static int compare(const void *left, const void *right)
 
 static list make_list(const sc_history *history, const shapes_request *request)
 {
-    list all = {.count = 0};
+    list all = {.history = history};
 
     for (unsigned i = 0; i < history->device_count; i++)
         all.count += history->devices[i]->shape_count;
@@ -167,7 +168,7 @@ static void print(const sc_history *history, const list *all)
         hint_text(&what, &shape->hint);
         if (has_hints)
             sc_table_cell(&table, sc_text_terminate(&what));
-        sc_table_cell(&table, shape->site ? shape->site : "");
+        sc_table_cell(&table, shape->site ? sc_history_place(all->history, shape->site) : "");
     }
     if (all->shown)
         sc_table_print(&table);
@@ -185,7 +186,7 @@ static void print_json(const list *all)
         sc_emit_u64("dev", all->at[i].device->ordinal);
         sc_emit_u64("id", shape->id);
         sc_emit_u64("bytes", shape->bytes);
-        sc_emit_text("site", shape->site);
+        sc_symbols_emit(all->history->symbols, shape->site);
         if (shape->hint.label[0])
             sc_emit_text("label", shape->hint.label);
         if (shape->hint.count) {

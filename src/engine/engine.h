@@ -43,6 +43,10 @@ typedef struct sc_engine_host {
     /* Text "object+0xoffset" of a code address; false: unknown. May allocate; called without locks.
      */
     bool (*site_text)(const void *address, char *out, size_t bytes);
+    /* The file of the object that an address lies in, and its build-id in hexadecimal, "" where it
+     * has none; false: unknown. Called without locks. NULL: nobody can tell. */
+    bool (*site_object)(const void *address, char *path, size_t path_bytes, char *build_id,
+                        size_t id_bytes);
     /* Return addresses from here outwards. How many; 0: nobody can tell. Called without locks. */
     size_t (*stack)(const void **frames, size_t most);
     /* Where an interpreter in this process stands in this thread's script: "file:line", with its

@@ -196,8 +196,10 @@ void sc_logbook_mark(const char *name)
     sc_unlock(&common_lock);
 }
 
-void sc_logbook_site(uint32_t number)
+static void introduce(uint32_t number)
 {
+    const sc_site_object *object = sc_site_object_of(number);
+
     if (!sc_site_is_first_mention(number))
         return;
     sc_lock(&common_lock);
@@ -205,10 +207,24 @@ void sc_logbook_site(uint32_t number)
     sc_record record = sc_outbox_begin(&common, SC_EV_SITE, sc_logbook_now(), false);
 
     sc_record_string(&record, SC_F_SITE, sc_site_text(number));
+    if (object) {
+        sc_record_string(&record, SC_F_OBJECT, object->path);
+        sc_record_string(&record, SC_F_BUILD_ID, object->build_id[0] ? object->build_id : NULL);
+    }
     sc_outbox_end(&common, &record, false);
     if (common.dropped != dropped)
         sc_site_forget_mention(number); /* introduced later is better than never */
     sc_unlock(&common_lock);
+}
+
+/* The places of a chain come first: whoever looks for their lines needs each alone. */
+void sc_logbook_site(uint32_t number)
+{
+    const uint32_t *chain = sc_site_chain(number);
+
+    for (; chain && *chain; chain++)
+        introduce(*chain);
+    introduce(number);
 }
 
 /* A write is where a thread may be cancelled; it must not take the lock with it. */

@@ -8,16 +8,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SLOTS = 1 << 14, PROBES = 64, FRAMES = 64 };
+enum {
+    SLOTS = 1 << 14,
+    PROBES = 64,
+    FRAMES = 64,
+    OBJECTS = 1024,
+    PATH_BYTES = 1024,
+    ID_BYTES = 128
+};
 
 typedef struct site {
     atomic_uintptr_t caller; /* 0: free */
     _Atomic(const char *) text;
     atomic_bool is_mentioned;
-    atomic_bool is_hoarder; /* set before the text is */
+    atomic_bool is_hoarder;                 /* this and the next two are set before the text is */
+    _Atomic(const sc_site_object *) object; /* NULL: unknown */
+    _Atomic(const uint32_t *) chain;        /* NULL: one place */
 } site;
 
 static site sites[SLOTS];
+static _Atomic(const sc_site_object *) objects[OBJECTS]; /* filled from the front, never emptied */
 
 /* Several threads may come here at once: the first one's text stays. */
 static void set_text(site *found, const char *text)
@@ -27,6 +37,45 @@ static void set_text(site *found, const char *text)
 
     if (!atomic_compare_exchange_strong(&found->text, &none, copy ? copy : ""))
         free(copy);
+}
+
+/* In one piece with its texts. */
+static sc_site_object *new_object(const char *path, const char *build_id)
+{
+    size_t path_bytes = strlen(path) + 1, id_bytes = strlen(build_id) + 1;
+    sc_site_object *object = malloc(sizeof *object + path_bytes + id_bytes);
+    char *texts;
+
+    if (!object)
+        return NULL;
+    texts = (char *)(object + 1);
+    memcpy(texts, path, path_bytes);
+    memcpy(texts + path_bytes, build_id, id_bytes);
+    *object = (sc_site_object){.path = texts, .build_id = texts + path_bytes};
+    return object;
+}
+
+/* One for each file: threads that come at once agree on the first that is in. NULL: no room. */
+static const sc_site_object *find_object(const char *path, const char *build_id)
+{
+    sc_site_object *made = NULL;
+
+    for (unsigned i = 0; i < OBJECTS; i++) {
+        const sc_site_object *have = atomic_load_explicit(&objects[i], memory_order_acquire);
+
+        if (!have) {
+            if (!made)
+                made = new_object(path, build_id);
+            if (!made || atomic_compare_exchange_strong(&objects[i], &have, made))
+                return made;
+        }
+        if (strcmp(have->path, path) == 0 && strcmp(have->build_id, build_id) == 0) {
+            free(made);
+            return have;
+        }
+    }
+    free(made);
+    return NULL;
 }
 
 /* The slot of `key`, taken if it is new; NULL: there is none left. */
@@ -58,6 +107,16 @@ static bool is_hoarder(const char *text)
     return strncmp(text, stem, sizeof stem - 1) == 0;
 }
 
+static void set_object(site *slot, const void *caller)
+{
+    const sc_engine_host *host = atomic_load(&sc_process_self.host);
+    char path[PATH_BYTES], build_id[ID_BYTES];
+
+    if (host->site_object &&
+        host->site_object(caller, path, sizeof path, build_id, sizeof build_id))
+        atomic_store(&slot->object, find_object(path, build_id));
+}
+
 uint32_t sc_site_number(const void *caller)
 {
     site *slot = caller ? find_slot((uintptr_t)caller) : NULL;
@@ -71,6 +130,8 @@ uint32_t sc_site_number(const void *caller)
 
         if (is_known && is_hoarder(text))
             atomic_store(&slot->is_hoarder, true);
+        if (is_known)
+            set_object(slot, caller);
         set_text(slot, is_known ? text : NULL);
     }
     return (uint32_t)(slot - sites) + 1;
@@ -101,6 +162,16 @@ const char *sc_site_text(uint32_t number)
     const char *text = number ? atomic_load(&sites[number - 1].text) : NULL;
 
     return text && *text ? text : NULL;
+}
+
+const sc_site_object *sc_site_object_of(uint32_t number)
+{
+    return number ? atomic_load(&sites[number - 1].object) : NULL;
+}
+
+const uint32_t *sc_site_chain(uint32_t number)
+{
+    return number ? atomic_load(&sites[number - 1].chain) : NULL;
 }
 
 bool sc_site_is_first_mention(uint32_t number)
@@ -157,13 +228,22 @@ static void set_chain_text(site *slot, const void *const *chain, unsigned count)
 {
     char bytes[SC_SITE_TEXT_BYTES];
     sc_text text = sc_text_over(bytes, sizeof bytes);
+    uint32_t *numbers = calloc(count + 1, sizeof *numbers);
+    const uint32_t *none = NULL;
+    unsigned named = 0;
 
     for (unsigned i = count; i-- > 0;) {
-        const char *one = sc_site_text(sc_site_number(chain[i]));
+        uint32_t number = sc_site_number(chain[i]);
+        const char *one = sc_site_text(number);
+
+        if (numbers && one)
+            numbers[named++] = number;
 
         sc_text_string(&text, one ? one : "?");
         sc_text_string(&text, i ? " > " : "");
     }
+    if (!atomic_compare_exchange_strong(&slot->chain, &none, numbers))
+        free(numbers);
     set_text(slot, sc_text_terminate(&text));
 }
 

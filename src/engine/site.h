@@ -14,6 +14,11 @@
 
 enum { SC_SITE_DEPTH_MOST = 16, SC_SITE_TEXT_BYTES = 512 };
 
+/* The file that the code of a place is from, as those who look for its source line need it. */
+typedef struct sc_site_object {
+    const char *path, *build_id; /* build_id: hexadecimal, "" where there is none */
+} sc_site_object;
+
 /* 0: unknown. At the first sight of an address this may allocate; call it without locks. */
 uint32_t sc_site_number(const void *caller);
 
@@ -31,6 +36,11 @@ bool sc_site_is_hoarder(uint32_t number);
 
 /* "object+0xoffset", of a chain "outermost > ... > innermost"; or NULL. */
 const char *sc_site_text(uint32_t number);
+
+/* NULL: unknown, or a place that is no single address. */
+const sc_site_object *sc_site_object_of(uint32_t number);
+/* The numbers of the places that a chain is made of, 0 behind the last; NULL: it is no chain. */
+const uint32_t *sc_site_chain(uint32_t number);
 
 /* True once per site: its record has not been written yet. The second takes that back. */
 bool sc_site_is_first_mention(uint32_t number);

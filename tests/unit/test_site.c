@@ -213,6 +213,49 @@ START_TEST(by_default_nothing_is_unwound)
 }
 END_TEST
 
+START_TEST(a_place_is_of_one_file_and_a_chain_of_several_places)
+{
+    const sc_site_object *object = sc_site_object_of(sc_site_number(place(1)));
+
+    ck_assert_str_eq(object->path, "/opt/train");
+    ck_assert_str_eq(object->build_id, "0b5e");
+    ck_assert_ptr_eq(sc_site_object_of(sc_site_number(place(2))), object);
+    ck_assert_ptr_null(sc_site_object_of(sc_site_number((const void *)(uintptr_t)ROOM_CUDA)));
+    ck_assert_ptr_null(sc_site_object_of(sc_site_named("train.py:7")));
+    ck_assert_ptr_null(sc_site_object_of(0));
+    ck_assert_ptr_null(sc_site_chain(sc_site_number(place(1))));
+    room_stack(deep, sizeof deep / sizeof *deep);
+    uint32_t number = sc_site_of_stack((const void *)0x10, 2);
+    const uint32_t *chain = sc_site_chain(number);
+
+    ck_assert_ptr_null(sc_site_object_of(number));
+    ck_assert_uint_eq(chain[0], sc_site_number((const void *)0x20));
+    ck_assert_uint_eq(chain[1], sc_site_number((const void *)0x10));
+    ck_assert_uint_eq(chain[2], 0);
+}
+END_TEST
+
+START_TEST(the_log_says_the_file_of_a_place_and_the_places_of_a_chain_before_it)
+{
+    static const char *const sites[] = {"\"train+0x20\"", "\"train+0x10\"",
+                                        "\"train+0x20 > train+0x10\""};
+
+    (void)setenv("SHAPECACHE_STACKS", "2", 1);
+    room_stack(deep, sizeof deep / sizeof *deep);
+    room_free(room_alloc_from(3 * MIB, (const void *)0x10));
+    sc_engine_finish();
+    lines log = room_log();
+
+    ck_assert_uint_eq(lines_count(&log, "site"), 3);
+    for (size_t i = 0; i < 3; i++)
+        lines_expect(lines_of(&log, "site", i), "site", sites[i]);
+    lines_expect(lines_of(&log, "site", 1), "object", "\"/opt/train\"");
+    lines_expect(lines_of(&log, "site", 1), "build_id", "\"0b5e\"");
+    lines_expect_absent(lines_of(&log, "site", 2), "object");
+    lines_release(&log);
+}
+END_TEST
+
 SC_SUITE_WITH("site", room_enter, room_close, a_site_keeps_its_number_and_its_text,
               nowhere_is_no_site, a_site_is_mentioned_first_once,
               more_sites_than_there_is_room_for_are_unknown_and_harmless,
@@ -221,4 +264,6 @@ SC_SUITE_WITH("site", room_enter, room_close, a_site_keeps_its_number_and_its_te
               with_the_default_key_a_served_request_is_not_unwound,
               with_the_site_in_the_key_each_way_to_a_place_is_a_shape,
               without_libunwind_places_are_told_alone_and_that_is_said_once,
-              by_default_nothing_is_unwound)
+              by_default_nothing_is_unwound,
+              a_place_is_of_one_file_and_a_chain_of_several_places,
+              the_log_says_the_file_of_a_place_and_the_places_of_a_chain_before_it)

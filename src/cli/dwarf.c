@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/dwarf.h"
+#include "cli/command.h"
+#include <ctype.h>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* The loader's functions under the versions that every C library since 2.17 has (hooks/glibc.h). */
+#if defined(__x86_64__)
+__asm__(".symver dlopen,dlopen@GLIBC_2.2.5");
+__asm__(".symver dlsym,dlsym@GLIBC_2.2.5");
+#elif defined(__aarch64__)
+__asm__(".symver dlopen,dlopen@GLIBC_2.17");
+__asm__(".symver dlsym,dlsym@GLIBC_2.17");
+#endif
+
+enum { NAME_BYTES = 1024, ID_BYTES = 64 };
+
+/* Of libdwfl, declared here: neither its headers nor the library need be where the tool is built.
+ */
+typedef struct dwfl dwfl;
+typedef struct dwfl_module dwfl_module;
+typedef struct dwfl_line dwfl_line;
+typedef struct elf elf;
+typedef struct dwfl_callbacks {
+    int (*find_elf)(dwfl_module *, void **, const char *, uint64_t, char **, elf **);
+    int (*find_debuginfo)(dwfl_module *, void **, const char *, uint64_t, const char *,
+                          const char *, uint32_t, char **);
+    int (*section_address)(dwfl_module *, void **, const char *, uint64_t, const char *, uint32_t,
+                           const void *, uint64_t *);
+    char **debuginfo_path;
+} dwfl_callbacks;
+
+typedef struct dwarf_die {
+    void *address, *unit, *abbreviation;
+    long padding;
+} dwarf_die;
+typedef struct dwarf_attribute {
+    unsigned code, form;
+    unsigned char *value;
+    void *unit;
+} dwarf_attribute;
+
+enum { TAG_INLINED = 0x1d, TAG_FUNCTION = 0x2e, LINKAGE_NAME = 0x6e }; /* of DWARF itself */
+
+/* X(MEMBER, TYPE, "symbol") */
+#define FUNCTIONS(X)                                                                               \
+    X(begin, dwfl *(*begin)(const dwfl_callbacks *), "dwfl_begin")                                 \
+    X(end, void (*end)(dwfl *), "dwfl_end")                                                        \
+    X(report, dwfl_module *(*report)(dwfl *, const char *, const char *, int),                     \
+      "dwfl_report_offline")                                                                       \
+    X(reported, int (*reported)(dwfl *, void *, void *), "dwfl_report_end")                        \
+    X(get_elf, elf *(*get_elf)(dwfl_module *, uint64_t *), "dwfl_module_getelf")                   \
+    X(build_id, int (*build_id)(dwfl_module *, const unsigned char **, uint64_t *),                \
+      "dwfl_module_build_id")                                                                      \
+    X(name, const char *(*name)(dwfl_module *, uint64_t), "dwfl_module_addrname")                  \
+    X(unit, dwarf_die *(*unit)(dwfl_module *, uint64_t, uint64_t *), "dwfl_module_addrdie")        \
+    X(scopes, int (*scopes)(dwarf_die *, uint64_t, dwarf_die **), "dwarf_getscopes")               \
+    X(tag, int (*tag)(dwarf_die *), "dwarf_tag")                                                   \
+    X(die_name, const char *(*die_name)(dwarf_die *), "dwarf_diename")                             \
+    X(attribute, dwarf_attribute *(*attribute)(dwarf_die *, unsigned, dwarf_attribute *),          \
+      "dwarf_attr_integrate")                                                                      \
+    X(text_of, const char *(*text_of)(dwarf_attribute *), "dwarf_formstring")                      \
+    X(line, dwfl_line *(*line)(dwfl_module *, uint64_t), "dwfl_module_getsrc")                     \
+    X(line_info,                                                                                   \
+      const char *(*line_info)(dwfl_line *, uint64_t *, int *, int *, uint64_t *, uint64_t *),     \
+      "dwfl_lineinfo")                                                                             \
+    X(find_elf, __typeof__(((dwfl_callbacks *)0)->find_elf) find_elf, "dwfl_build_id_find_elf")    \
+    X(find_debuginfo, __typeof__(((dwfl_callbacks *)0)->find_debuginfo) find_debuginfo,            \
+      "dwfl_build_id_find_debuginfo")                                                              \
+    X(section_address, __typeof__(((dwfl_callbacks *)0)->section_address) section_address,         \
+      "dwfl_offline_section_address")
+
+static struct {
+    bool is_tried, is_there;
+#define MEMBER(member, declaration, symbol) declaration;
+    FUNCTIONS(MEMBER)
+#undef MEMBER
+} library;
+
+struct sc_dwarf {
+    dwfl *session;
+    dwfl_module *module;
+    uint64_t bias; /* what is added to the file's addresses */
+    dwfl_callbacks callbacks;
+};
+
+static bool find(void *handle, const char *symbol, void *out)
+{
+    void *found = dlsym(handle, symbol);
+
+    memcpy(out, &found, sizeof found);
+    return found != NULL;
+}
+
+/* The tool asks no server for files: libdw would, where this names one. */
+static bool load(void)
+{
+    void *handle;
+
+    if (library.is_tried)
+        return library.is_there;
+    library.is_tried = true;
+    (void)unsetenv("DEBUGINFOD_URLS");
+    handle = dlopen("libdw.so.1", RTLD_LAZY | RTLD_LOCAL);
+    library.is_there = handle != NULL;
+#define FIND(member, declaration, symbol)                                                          \
+    library.is_there = library.is_there && find(handle, symbol, &library.member);
+    FUNCTIONS(FIND)
+#undef FIND
+    if (!library.is_there)
+        sc_say("call sites stay offsets: libdw.so.1, of elfutils, is not to be found");
+    return library.is_there;
+}
+
+static bool has_build_id(sc_dwarf *file, const char *wanted)
+{
+    const unsigned char *bytes;
+    uint64_t where;
+    char have[2 * ID_BYTES + 1] = "";
+    int count = library.build_id(file->module, &bytes, &where);
+
+    for (size_t i = 0; count > 0 && i < (size_t)count && i < ID_BYTES; i++)
+        snprintf(have + 2 * i, 3, "%02x", bytes[i]);
+    return count > 0 && !strcmp(have, wanted);
+}
+
+static bool open_session(sc_dwarf *file, const char *path)
+{
+    file->callbacks = (dwfl_callbacks){.find_elf = library.find_elf,
+                                       .find_debuginfo = library.find_debuginfo,
+                                       .section_address = library.section_address};
+    file->session = library.begin(&file->callbacks);
+    if (!file->session)
+        return false;
+    file->module = library.report(file->session, "", path, -1);
+    (void)library.reported(file->session, NULL, NULL);
+    return file->module && library.get_elf(file->module, &file->bias);
+}
+
+/* The path comes out of a log: a pipe would be waited for. The system call: fstat() of a new C
+ * library is not in an old one. */
+static bool is_regular(const char *path)
+{
+    struct stat about;
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    bool is_it = fd >= 0 && syscall(SYS_fstat, fd, &about) == 0 && S_ISREG(about.st_mode);
+
+    if (fd >= 0)
+        (void)close(fd);
+    return is_it;
+}
+
+sc_dwarf_answer sc_dwarf_open(const char *path, const char *build_id, sc_dwarf **file)
+{
+    sc_dwarf *made;
+    bool is_open;
+
+    if (!is_regular(path))
+        return SC_DWARF_NO_FILE;
+    if (!load())
+        return SC_DWARF_NO_READER;
+    made = sc_need(sizeof *made);
+    is_open = open_session(made, path);
+    if (is_open && has_build_id(made, build_id)) {
+        *file = made;
+        return SC_DWARF_OPEN;
+    }
+    sc_dwarf_close(made);
+    return is_open ? SC_DWARF_OTHER : SC_DWARF_NO_FILE;
+}
+
+void sc_dwarf_close(sc_dwarf *file)
+{
+    if (file->session)
+        library.end(file->session);
+    free(file);
+}
+
+/* To be freed; NULL: not mangled, or nobody there who can tell. */
+static char *demangle(const char *name)
+{
+    static bool is_tried;
+    static char *(*demangler)(const char *, char *, size_t *, int *);
+    void *handle;
+    int status;
+
+    if (strncmp(name, "_Z", 2) != 0)
+        return NULL;
+    if (!is_tried) {
+        is_tried = true;
+        handle = dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_LOCAL);
+        if (handle)
+            (void)find(handle, "__cxa_demangle", &demangler);
+    }
+    return demangler ? demangler(name, NULL, NULL, &status) : NULL;
+}
+
+/* How many bytes at `at` are the name of an operator: its signs are no brackets. */
+static size_t operator_at(const char *name, const char *at)
+{
+    static const char word[] = "operator";
+    const char *end = at + sizeof word - 1;
+
+    if (strncmp(at, word, sizeof word - 1) != 0 || isalnum((unsigned char)*end) || *end == '_' ||
+        (at > name && (isalnum((unsigned char)at[-1]) || at[-1] == '_')))
+        return 0;
+    if (!strncmp(end, "()", 2) || !strncmp(end, "[]", 2))
+        return (size_t)(end + 2 - at);
+    while (*end && strchr("<>=-", *end))
+        end++;
+    return (size_t)(end - at);
+}
+
+void sc_dwarf_shorten(const char *name, char *out, size_t bytes)
+{
+    static const char anonymous[] = "(anonymous namespace)";
+    size_t used = 0, depth = 0;
+
+    for (const char *at = name; *at && used + 1 < bytes; at++) {
+        size_t kept = depth ? 0 : operator_at(name, at);
+
+        if (!depth && !strncmp(at, anonymous, sizeof anonymous - 1))
+            kept = sizeof anonymous - 1;
+        if (kept && used + kept < bytes) {
+            memcpy(out + used, at, kept);
+            used += kept;
+            at += kept - 1;
+        } else if (*at == '<' || *at == '(') {
+            depth++;
+        } else if (*at == '>' || *at == ')') {
+            depth -= depth > 0;
+        } else if (!depth && *at == ' ' && !strstr(at, "(")) {
+            break; /* const and the like, behind the parameters */
+        } else if (!depth && *at == ' ') {
+            used = 0; /* what was before is the result */
+        } else if (!depth) {
+            out[used++] = *at;
+        }
+    }
+    out[used] = '\0';
+    if (!used)
+        snprintf(out, bytes, "%s", name);
+}
+
+static const char *file_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+/* The name with its namespaces, where there is one: in an unnamed namespace a function has it as a
+ * symbol alone. */
+static const char *name_of(dwarf_die *scope, const char *symbol)
+{
+    dwarf_attribute attribute;
+    const char *name = NULL;
+
+    if (library.attribute(scope, LINKAGE_NAME, &attribute))
+        name = library.text_of(&attribute);
+    if (name)
+        return name; /* cppcheck-suppress returnDanglingLifetime ; the text lies in the file */
+    if (library.tag(scope) == TAG_FUNCTION && symbol && !strncmp(symbol, "_Z", 2))
+        return symbol;
+    return library.die_name(scope);
+}
+
+/* The function whose line it is: the innermost, inlined or not. Else the symbol that lies there. */
+static const char *function_at(sc_dwarf *file, uint64_t at)
+{
+    uint64_t bias;
+    dwarf_die *unit = library.unit(file->module, at, &bias), *scopes = NULL;
+    int count = unit ? library.scopes(unit, at - bias, &scopes) : 0;
+    const char *symbol = library.name(file->module, at), *name = NULL;
+
+    for (int i = 0; i < count && !name; i++) {
+        int tag = library.tag(&scopes[i]);
+
+        if (tag == TAG_INLINED || tag == TAG_FUNCTION)
+            name = name_of(&scopes[i], symbol);
+    }
+    free(scopes);
+    return name ? name : symbol;
+}
+
+bool sc_dwarf_place(sc_dwarf *file, uint64_t address, char *out, size_t bytes)
+{
+    uint64_t at = address + file->bias - 1, start;
+    const char *symbol = function_at(file, at);
+    dwfl_line *line = library.line(file->module, at);
+    int number = 0, column;
+    const char *source =
+        line ? library.line_info(line, &start, &number, &column, NULL, NULL) : NULL;
+    char *demangled = symbol ? demangle(symbol) : NULL;
+    char name[NAME_BYTES] = "";
+
+    if (symbol)
+        sc_dwarf_shorten(demangled ? demangled : symbol, name, sizeof name);
+    free(demangled);
+    if (source && number > 0)
+        snprintf(out, bytes, "%s%s%s:%d", name, symbol ? " " : "", file_name(source), number);
+    else
+        snprintf(out, bytes, "%s", name);
+    return out[0] != '\0';
+}
