@@ -112,7 +112,7 @@ static void put(sc_table *table, const incident *one)
     sc_table_cell(table, size_or_none(size, oom->idle));
     sc_table_cell(table, size_or_none(size, sum_of(oom->passed, oom->other)));
     sc_table_cell(table, size_or_none(size, oom->driver_free));
-    sc_table_cell(table, oom->site ? oom->site : "-");
+    sc_table_cell(table, oom->site ? sc_history_place(one->lane->history, oom->site) : "-");
 }
 
 static const char *meaning_of(const char *verdict)
@@ -165,12 +165,14 @@ static void tell_device(const sc_oom *oom)
 static const char *name_of(const incident *one, uint64_t id)
 {
     const sc_device *device = one->lane->device;
+    const sc_shape *shape = NULL;
 
-    for (unsigned i = 0; i < device->shape_count; i++)
+    for (unsigned i = 0; i < device->shape_count && !shape; i++)
         if (device->shapes[i]->id == id)
-            return device->shapes[i]->hint.label[0] ? device->shapes[i]->hint.label
-                                                    : device->shapes[i]->site;
-    return NULL;
+            shape = device->shapes[i];
+    if (!shape || shape->hint.label[0])
+        return shape ? shape->hint.label : NULL;
+    return shape->site ? sc_history_place(one->lane->history, shape->site) : NULL;
 }
 
 /* "24.0 MiB in 4 x 4.50 MiB (shape 0, train+0x64aa); ..." or "0 -> 2 x 4.98 MiB (shape 25, ...)" */
@@ -235,7 +237,7 @@ static void tell_asked(const incident *one)
     }
     if (oom->site) {
         sc_text_string(&text, ", at ");
-        sc_text_string(&text, oom->site);
+        sc_text_string(&text, sc_history_place(one->lane->history, oom->site));
     }
     sc_emit_wrapped("  asked    ", 11, sc_text_terminate(&text));
 }
@@ -339,7 +341,7 @@ static void incident_json(const incident *one)
     sc_emit_text("phase", oom->phase);
     if (oom->bytes)
         sc_emit_u64("bytes", oom->bytes);
-    sc_emit_text("site", oom->site);
+    sc_symbols_emit(one->lane->history->symbols, oom->site);
     sc_emit_text("answer", sc_oom_answer_word(sc_oom_answered(oom)));
 #define SHOW(member, field)                                                                        \
     if (oom->member != SC_UNTOLD)                                                                  \

@@ -88,15 +88,16 @@ static void judge(const use *group, size_t count, unsigned peers, odd *own, odd 
         note(&lacked[absent(group, count)], group->bytes, NULL);
 }
 
-static char *describe_own(const odd *one)
+static char *describe_own(const sc_history *history, const odd *one)
 {
+    const char *site = one->shape->site;
     char text[TEXT_BYTES], size[16];
 
     snprintf(text, sizeof text,
              "%llu shape%s that no other rank has, the largest %s at step %llu%s%.200s",
              (unsigned long long)one->count, one->count == 1 ? "" : "s",
              sc_emit_size(size, one->largest), (unsigned long long)one->shape->first_step,
-             one->shape->site ? ", asked for at " : "", one->shape->site ? one->shape->site : "");
+             site ? ", asked for at " : "", site ? sc_history_place(history, site) : "");
     return sc_need_copy(text);
 }
 
@@ -110,7 +111,8 @@ static char *describe_lacked(const odd *one)
     return sc_need_copy(text);
 }
 
-static void tell(sc_outliers *all, const sc_peers *peers, const odd *own, const odd *lacked)
+static void tell(sc_outliers *all, const sc_report *report, const sc_peers *peers, const odd *own,
+                 const odd *lacked)
 {
     unsigned owners = 0;
     char text[TEXT_BYTES];
@@ -129,7 +131,8 @@ static void tell(sc_outliers *all, const sc_peers *peers, const odd *own, const 
                                               .what = "shapes",
                                               .value = own[i].count,
                                               .usual = 0,
-                                              .text = describe_own(&own[i])});
+                                              .text = describe_own(
+                                                  report->lanes[peers->at[i]].history, &own[i])});
         if (lacked[i].count)
             sc_outliers_add(all, (sc_outlier){.lane = peers->at[i],
                                               .what = "shapes",
@@ -154,7 +157,7 @@ void sc_outliers_shapes(sc_outliers *all, const sc_report *report, const sc_peer
         judge(uses + first, i - first, peers->count, own, lacked);
         first = i;
     }
-    tell(all, peers, own, lacked);
+    tell(all, report, peers, own, lacked);
     free(uses);
     free(own);
     free(lacked);

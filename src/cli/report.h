@@ -47,6 +47,12 @@ void sc_report_passed_by(const sc_lane *lane);
  * there is one lane. */
 void sc_report_refused(const sc_lane *lane, const char *label);
 
+/* What SHAPECACHE_STRICT minds; nothing where there is none of it. `label` as above. */
+void sc_report_strict(const sc_lane *lane, const char *label);
+void sc_report_strict_json(const sc_history *history, const sc_device *device);
+/* True: there is some, and stderr has the ranks. */
+bool sc_report_strict_trips(const sc_report *report);
+
 /* The steps that ended in phase fixed; NULL: none. */
 const sc_sums *sc_report_fixed(const sc_device *device);
 /* That the cap costs hits, where evictions are what keeps a fixed set from being served. */

@@ -1,78 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/text.h"
 #include "cli/emit.h"
+#include "cli/outliers.h"
 #include "cli/report.h"
 #include <stdio.h>
 #include <string.h>
 
-enum { NOTE_BYTES = 1024 };
+enum { NOTE_BYTES = 1024, OUTLIERS = 24 };
 
-/* One figure of the report: how it is taken from a lane, printed, and explained. */
+/* One figure of the report, and how it is explained. */
 typedef struct figure {
     const char *label;
-    uint64_t (*value)(const sc_lane *lane);
-    const char *(*print)(char out[16], uint64_t value);
+    sc_metric metric;
     void (*explain)(sc_text *text, const sc_lane *lane);
 } figure;
-
-/* In hundredths of a percent; UINT64_MAX stands for "none was eligible". */
-static uint64_t hit_rate(const sc_lane *lane)
-{
-    const sc_sums *all = &lane->device->all;
-    uint64_t eligible = all->hits + all->misses;
-
-    return eligible ? (uint64_t)((double)all->hits * 10000 / (double)eligible) : UINT64_MAX;
-}
-
-/* There is no such figure. */
-static const char *print_none(char out[16])
-{
-    memcpy(out, "-", 2);
-    return out;
-}
-
-static const char *print_rate(char out[16], uint64_t value)
-{
-    return value == UINT64_MAX ? print_none(out) : sc_emit_percent(out, value, 10000);
-}
-
-static const char *print_size(char out[16], uint64_t value)
-{
-    return value == UINT64_MAX ? print_none(out) : sc_emit_size(out, value);
-}
-
-static const char *print_count(char out[16], uint64_t value)
-{
-    char digits[32];
-
-    snprintf(out, 16, "%.15s", sc_emit_count(digits, value));
-    return out;
-}
-
-static uint64_t live_peak(const sc_lane *lane)
-{
-    return sc_report_is_passed_by(lane->device) ? UINT64_MAX : lane->device->all.live_peak;
-}
-
-static uint64_t held_peak(const sc_lane *lane)
-{
-    return sc_report_is_passed_by(lane->device) ? UINT64_MAX : lane->device->all.held_peak;
-}
-
-static uint64_t driver_calls(const sc_lane *lane)
-{
-    return lane->device->all.driver_allocs + lane->device->all.driver_frees;
-}
-
-static uint64_t driver_time(const sc_lane *lane)
-{
-    return lane->device->all.driver_ns;
-}
-
-static uint64_t wait_time(const sc_lane *lane)
-{
-    return lane->device->all.wait_ns;
-}
 
 static void put_count(sc_text *text, uint64_t value, const char *after)
 {
@@ -158,11 +99,6 @@ static void explain_calls(sc_text *text, const sc_lane *lane)
     }
 }
 
-static uint64_t evicted(const sc_lane *lane)
-{
-    return lane->device->all.evicted;
-}
-
 static void explain_evicted(sc_text *text, const sc_lane *lane)
 {
     uint64_t expired = lane->device->all.expired;
@@ -181,28 +117,33 @@ static void explain_wait(sc_text *text, const sc_lane *lane)
 }
 
 static const figure figures[] = {
-    {"hit rate in fixed", hit_rate, print_rate, explain_rate},
-    {"peak live", live_peak, print_size, explain_live},
-    {"peak held", held_peak, print_size, explain_held},
-    {"evicted", evicted, print_count, explain_evicted},
-    {"driver calls", driver_calls, print_count, explain_calls},
-    {"time in them", driver_time, sc_emit_time, NULL},
-    {"time in waits", wait_time, sc_emit_time, explain_wait},
+    {"hit rate in fixed", SC_METRIC_hit, explain_rate},
+    {"peak live", SC_METRIC_live, explain_live},
+    {"peak held", SC_METRIC_held, explain_held},
+    {"evicted", SC_METRIC_evicted, explain_evicted},
+    {"driver calls", SC_METRIC_calls, explain_calls},
+    {"time in them", SC_METRIC_alloc, NULL},
+    {"time in waits", SC_METRIC_wait, explain_wait},
 };
 
 enum { FIGURES = sizeof figures / sizeof *figures };
+
+static const char *print(const figure *one, uint64_t value, char out[32])
+{
+    return sc_metric_print(sc_metric_rows[one->metric].unit, value, out);
+}
 
 static void tell_figures_of_one(const sc_lane *lane)
 {
     sc_emit("totals\n");
     for (unsigned i = 0; i < FIGURES; i++) {
-        char value[16], note[NOTE_BYTES], head[64];
+        char value[32], note[NOTE_BYTES], head[80];
         sc_text text = sc_text_over(note, sizeof note);
 
-        (void)figures[i].print(value, figures[i].value(lane));
         if (figures[i].explain)
             figures[i].explain(&text, lane);
-        snprintf(head, sizeof head, "  %-17s %11s%s", figures[i].label, value,
+        snprintf(head, sizeof head, "  %-17s %11s%s", figures[i].label,
+                 print(&figures[i], sc_metric_value(figures[i].metric, lane), value),
                  text.used ? "  " : "");
         sc_emit_wrapped(head, (unsigned)strlen(head), sc_text_terminate(&text));
     }
@@ -211,30 +152,43 @@ static void tell_figures_of_one(const sc_lane *lane)
 /* The first lane, and the least and most of all. */
 static void tell_figures_of_many(const sc_report *report)
 {
-    char label[64], value[16];
+    char label[64], value[32];
     sc_table table = {
         .titles = {"totals", label, "least", "most"}, .is_left = {true}, .columns = 4, .gap = 2};
 
     sc_report_label(report, 0, label);
     for (unsigned i = 0; i < FIGURES; i++) {
-        uint64_t least = UINT64_MAX, most = 0;
+        uint64_t least = SC_MISSING, most = 0;
         bool is_told = false;
 
         for (unsigned lane = 0; lane < report->lane_count; lane++) {
-            uint64_t one = figures[i].value(&report->lanes[lane]);
+            uint64_t one = sc_metric_value(figures[i].metric, &report->lanes[lane]);
 
-            if (one == UINT64_MAX)
+            if (one == SC_MISSING)
                 continue;
             is_told = true;
             least = one < least ? one : least;
             most = one > most ? one : most;
         }
         sc_table_cell(&table, figures[i].label);
-        sc_table_cell(&table, figures[i].print(value, figures[i].value(&report->lanes[0])));
-        sc_table_cell(&table, figures[i].print(value, least));
-        sc_table_cell(&table, figures[i].print(value, is_told ? most : UINT64_MAX));
+        sc_table_cell(&table, print(&figures[i],
+                                    sc_metric_value(figures[i].metric, &report->lanes[0]), value));
+        sc_table_cell(&table, print(&figures[i], least, value));
+        sc_table_cell(&table, print(&figures[i], is_told ? most : SC_MISSING, value));
     }
     sc_table_print(&table);
+}
+
+/* Which ranks are not like the others, and in what. */
+static void tell_outliers(const sc_report *report)
+{
+    sc_outliers odd;
+
+    sc_outliers_find(&odd, report);
+    if (odd.count || odd.missing || odd.general)
+        sc_emit("\nranks that differ\n");
+    sc_outliers_tell(&odd, report, OUTLIERS);
+    sc_outliers_release(&odd);
 }
 
 void sc_report_figures(const sc_report *report)
@@ -244,4 +198,5 @@ void sc_report_figures(const sc_report *report)
         tell_figures_of_one(&report->lanes[0]);
     else
         tell_figures_of_many(report);
+    tell_outliers(report);
 }

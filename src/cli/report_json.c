@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/emit.h"
+#include "cli/outliers.h"
 #include "cli/report.h"
 #include <stdlib.h>
 
@@ -150,6 +151,7 @@ static void one_device(const sc_history *history, const sc_device *device, unsig
     sc_emit_text("last_phase", device->last_phase);
     sc_emit_u64("fallbacks", device->fallbacks);
     sc_emit_u64("ooms", device->ooms);
+    sc_report_strict_json(history, device);
     if (cap)
         sc_emit_u64("cap", cap);
     sums(&device->all);
@@ -203,6 +205,18 @@ static void process(const sc_history *history, unsigned top)
     sc_emit_end('}');
 }
 
+/* Of one rank there is nothing to compare. */
+static void outliers(const sc_report *report)
+{
+    sc_outliers odd;
+
+    if (report->lane_count < 2)
+        return;
+    sc_outliers_find(&odd, report);
+    sc_outliers_json(&odd, report);
+    sc_outliers_release(&odd);
+}
+
 void sc_report_json(const sc_report *report)
 {
     sc_emit_open(NULL, '{');
@@ -211,5 +225,6 @@ void sc_report_json(const sc_report *report)
     for (unsigned i = 0; i < report->history_count; i++)
         process(report->histories[i], report->top);
     sc_emit_end(']');
+    outliers(report);
     sc_emit_end('}');
 }

@@ -352,7 +352,7 @@ static bool is_first_of_group(char *const *phases, unsigned lane)
 }
 
 /* Of every lane of this one's group: they agree in their phases, not in this. */
-static void tell_refused(const sc_report *report, char *const *phases, unsigned lane)
+static void tell_incidents(const sc_report *report, char *const *phases, unsigned lane)
 {
     char label[64];
 
@@ -360,7 +360,10 @@ static void tell_refused(const sc_report *report, char *const *phases, unsigned 
         if (strcmp(phases[i], phases[lane]) != 0)
             continue;
         sc_report_label(report, i, label);
-        sc_report_refused(&report->lanes[i], report->lane_count > 1 ? label : NULL);
+        const char *name = report->lane_count > 1 ? label : NULL;
+
+        sc_report_refused(&report->lanes[i], name);
+        sc_report_strict(&report->lanes[i], name);
     }
 }
 
@@ -387,7 +390,7 @@ void sc_report_story(const sc_report *report)
             continue;
         label_group(report, phases, i, group, sizeof group);
         sc_emit("\nwhat happened%s%s\n", groups > 1 ? ": " : "", groups > 1 ? group : "");
-        tell_refused(report, phases, i);
+        tell_incidents(report, phases, i);
         tell_lane(&report->lanes[i]);
     }
     for (unsigned i = 0; i < report->lane_count; i++)

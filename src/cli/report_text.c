@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { TEXT_BYTES = 1024 };
+enum { TEXT_BYTES = 1024, NAMED = 4 };
 
 void sc_report_label(const sc_report *report, unsigned lane, char out[64])
 {
@@ -252,41 +252,95 @@ static void tell_notes(const sc_report *report)
     }
 }
 
-/* What the reader must know before believing the figures. */
-static void tell_state(const sc_history *history)
+/* Up to which step it is told, and whether steps without a row make its sums too low. */
+static uint64_t last_of(const sc_history *history, bool *has_gaps)
 {
-    char text[TEXT_BYTES];
     uint64_t last = 0;
-    bool has_gaps = false;
 
     for (unsigned i = 0; i < history->device_count; i++) {
         const sc_device *device = history->devices[i];
 
         last = device->steps > last ? device->steps - 1 : last;
-        has_gaps = has_gaps || (!device->is_complete && device->all.rows < device->steps);
+        *has_gaps = *has_gaps || (!device->is_complete && device->all.rows < device->steps);
     }
-    if (!sc_history_is_complete(history)) {
-        snprintf(
-            text, sizeof text,
-            "%.300s has no end: the program was killed or still runs. What follows is told from "
-            "its step rows, up to step %llu.%s",
-            history->path, (unsigned long long)last,
-            has_gaps ? " Not every step has a row, so sums are too low." : "");
-        sc_emit_wrapped("note      ", 10, text);
+    return last;
+}
+
+static void tell_end(const sc_history *first, unsigned count, const char *steps, bool has_gaps)
+{
+    char text[2 * TEXT_BYTES];
+
+    if (count == 1)
+        snprintf(text, sizeof text,
+                 "%.300s has no end: the program was killed or still runs. What follows is told "
+                 "from its step rows, %s.%s",
+                 first->path, steps,
+                 has_gaps ? " Not every step has a row, so sums are too low." : "");
+    else
+        snprintf(text, sizeof text,
+                 "%u logs have no end: the program was killed or still runs. What follows is told "
+                 "from their step rows, %s%s.%s",
+                 count, steps, count > NAMED ? ", ..." : "",
+                 has_gaps ? " Not every step has a row, so sums are too low." : "");
+    sc_emit_wrapped("note      ", 10, text);
+}
+
+/* What the reader must know before believing the figures: logs without an end. */
+static void tell_ends(const sc_report *report)
+{
+    char bytes[TEXT_BYTES];
+    sc_text text = sc_text_over(bytes, sizeof bytes);
+    const sc_history *first = NULL;
+    unsigned count = 0;
+    bool has_gaps = false;
+
+    for (unsigned i = 0; i < report->history_count; i++) {
+        const sc_history *history = report->histories[i];
+
+        if (sc_history_is_complete(history))
+            continue;
+        first = first ? first : history;
+        uint64_t last = last_of(history, &has_gaps);
+
+        if (++count > NAMED)
+            continue;
+        sc_text_string(&text, count > 1 ? ", " : "");
+        if (report->history_count > 1) {
+            sc_text_string(&text, "rank ");
+            sc_text_u64(&text, history->rank);
+            sc_text_char(&text, ' ');
+        }
+        sc_text_string(&text, "up to step ");
+        sc_text_u64(&text, last);
     }
-    if (sc_history_is_observed(history))
+    if (count)
+        tell_end(first, count, sc_text_terminate(&text), has_gaps);
+}
+
+static void tell_state(const sc_report *report)
+{
+    bool is_observed = false, is_cut = false;
+
+    tell_ends(report);
+    for (unsigned i = 0; i < report->history_count; i++) {
+        is_observed = is_observed || sc_history_is_observed(report->histories[i]);
+        is_cut = is_cut || report->histories[i]->is_cut;
+    }
+    if (is_observed)
         sc_emit_wrapped("note      ", 10,
                         "With SHAPECACHE=observe nothing is cached: no buffer was parked and no "
                         "request served. The phases are those the cache would have gone through.");
-    if (history->is_cut)
-        sc_emit_wrapped("note      ", 10, "The last line was cut short and is left out.");
+    if (is_cut)
+        sc_emit_wrapped("note      ", 10,
+                        report->history_count > 1
+                            ? "The last line of a log was cut short and is left out."
+                            : "The last line was cut short and is left out.");
 }
 
 void sc_report_text(const sc_report *report)
 {
     tell_where(report);
-    for (unsigned i = 0; i < report->history_count; i++)
-        tell_state(report->histories[i]);
+    tell_state(report);
     if (!report->lane_count) {
         sc_emit("nothing was allocated on any device\n");
         return;

@@ -40,6 +40,14 @@ class Goldens(Case):
     def test_ranks_that_agree_are_told_once_and_the_odd_one_apart(self):
         self.expect("ranks.txt", self.told("ranks"))
 
+    def test_ranks_that_differ_are_named_with_what_and_by_how_much(self):
+        self.expect("four.txt", self.told("four"))
+        run = json.loads(self.told("four", "--json"))["runs"][0]
+        self.assertEqual(run["ranks_without_log"], "4")
+        self.assertEqual({(one["rank"], one["what"]) for one in run["outliers"]},
+                         {(2, "phases"), (2, "hit"), (2, "strict"), (2, "shapes"), (3, "end")})
+        self.assertNotIn("outliers", json.loads(self.told("four/r0.jsonl", "--json"))["runs"][0])
+
     def test_a_run_that_passed_by_is_told_with_the_reason_and_without_peaks(self):
         text = self.told("segments.jsonl")
         self.expect("segments.txt", text)
