@@ -42,6 +42,7 @@ void sc_engine_finish(void)
 {
     static sc_cache_totals totals[SC_DEVICE_MOST]; /* finish runs once; stacks may be small */
     sc_refusals refusals = {.count = 0};
+    sc_fallback fallback = {.step = 0};
     unsigned count = 0;
 
     /* exit() was called from a signal handler while this thread holds a lock of ours */
@@ -56,6 +57,8 @@ void sc_engine_finish(void)
         sc_cache_read_totals(device->cache, &totals[count]);
         sc_journal_end(&device->journal, &totals[count], sc_oom_is_unrecovered(device));
         add_refusals(&refusals, &device->journal.refusals);
+        if (device->journal.fallback.step)
+            fallback = device->journal.fallback;
         sc_unlock(&device->lock);
         count++;
     }
@@ -64,8 +67,8 @@ void sc_engine_finish(void)
     sc_logbook_close();
     for (sc_device *device = sc_device_next(NULL); device; device = sc_device_next(device))
         sc_oom_finish(device);
-    if (sc_process_self.options.summary == SC_SUMMARY_LINE) {
-        sc_summary_say(totals, count, &refusals);
+    if (sc_process_self.options.summary != SC_SUMMARY_OFF) {
+        sc_summary_say(totals, count, &refusals, &fallback);
         sc_arenas_say();
     }
     sc_thread_self.is_inside = false;

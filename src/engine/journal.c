@@ -38,33 +38,45 @@ static const char *scope_text(uint32_t site)
     return text ? text : "unknown";
 }
 
-static void notice_cause(sc_text *text, const sc_phase_change *change)
+void sc_fallback_explain(sc_text *text, const sc_fallback *fallback)
 {
     static const char *const meanings[SC_REASON_COUNT] = {
 #define REASON(symbol, word, meaning) meaning,
 #include "cache/phase.def"
     };
-    const sc_shape_row *shape = change->shape;
 
-    if (change->to == SC_PHASE_FIXED && !sc_process_self.options.gate) {
-        sc_text_string(text, "SHAPECACHE_GATE=0, whatever shapes come");
-        return;
-    }
-    if (change->reason == SC_REASON_SET_FIXED) {
-        sc_text_string(text, "no new shape for ");
-        sc_text_u64(text, sc_process_self.options.warmup);
-        sc_text_string(text, sc_process_self.options.warmup == 1 ? " step" : " steps");
-        return;
-    }
-    if (change->reason != SC_REASON_NEW_SHAPE || !shape) {
-        sc_text_string(text, meanings[change->reason]);
+    if (fallback->reason != SC_REASON_NEW_SHAPE || !fallback->bytes) {
+        sc_text_string(text, meanings[fallback->reason]);
         return;
     }
     sc_text_string(text, "new shape ");
-    sc_text_size(text, shape->bytes);
-    if (sc_site_text(shape->site)) {
+    sc_text_size(text, fallback->bytes);
+    if (sc_site_text(fallback->site)) {
         sc_text_string(text, " from ");
-        sc_text_string(text, sc_site_text(shape->site));
+        sc_text_string(text, sc_site_text(fallback->site));
+    }
+}
+
+static sc_fallback cause_of(const sc_phase_change *change)
+{
+    return (sc_fallback){.step = change->step,
+                         .bytes = change->shape ? change->shape->bytes : 0,
+                         .site = change->shape ? change->shape->site : 0,
+                         .reason = change->reason};
+}
+
+static void notice_cause(sc_text *text, const sc_phase_change *change)
+{
+    const sc_fallback cause = cause_of(change);
+
+    if (change->to == SC_PHASE_FIXED && !sc_process_self.options.gate) {
+        sc_text_string(text, "SHAPECACHE_GATE=0, whatever shapes come");
+    } else if (change->reason == SC_REASON_SET_FIXED) {
+        sc_text_string(text, "no new shape for ");
+        sc_text_u64(text, sc_process_self.options.warmup);
+        sc_text_string(text, sc_process_self.options.warmup == 1 ? " step" : " steps");
+    } else {
+        sc_fallback_explain(text, &cause);
     }
 }
 
@@ -115,6 +127,8 @@ static void on_phase(void *self, const sc_phase_change *change)
     bool is_news = !change->is_of_scope || change->to == SC_PHASE_FALLBACK;
     bool is_wanted = sc_process_self.options.summary != SC_SUMMARY_OFF;
 
+    if (change->to == SC_PHASE_FALLBACK)
+        journal->fallback = cause_of(change);
     if (is_news && is_wanted && !journal->is_noticed[change->to]) {
         journal->is_noticed[change->to] = true;
         notice(journal, change);

@@ -29,6 +29,13 @@ typedef struct sc_refusals {
     uint32_t site;
 } sc_refusals;
 
+/* The last change to fallback; its step is 0 where there was none. */
+typedef struct sc_fallback {
+    uint64_t step, bytes; /* bytes: of the shape that brought it about; 0: none did */
+    uint32_t site;
+    sc_reason reason;
+} sc_fallback;
+
 typedef struct sc_journal {
     int device;
     sc_outbox outbox;
@@ -43,6 +50,7 @@ typedef struct sc_journal {
     uint64_t driver_free; /* the driver's free bytes, for the next step row; 0: not asked */
     sc_refusals refusals;
     sc_strict strict;
+    sc_fallback fallback;
     uint64_t step_peak; /* the most live in the last completed step; 0: there is none */
     sc_marks unwritten; /* high-water marks of the steps since the last row */
 } sc_journal;
@@ -94,6 +102,9 @@ void sc_journal_scope(sc_journal *journal, const char *name,
 bool sc_journal_shape(sc_journal *journal, sc_text *text, const sc_shape_row *row);
 /* The totals' row. `is_unrecovered`: an out-of-memory was the last that happened. */
 void sc_journal_end(sc_journal *journal, const sc_cache_totals *totals, bool is_unrecovered);
+
+/* Why it came to that, in words. */
+void sc_fallback_explain(sc_text *text, const sc_fallback *fallback);
 
 bool sc_journal_wants_flush(const sc_journal *journal);
 bool sc_journal_is_filling(const sc_journal *journal); /* should not wait for a free any more */

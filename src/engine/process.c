@@ -124,6 +124,8 @@ static sc_stage start(void)
     sc_in_force_read(&process->force, environment);
     sc_identity_read(&process->identity, process->options.run_id, environment);
     process->t0 = sc_clock_ns();
+    if (!process->is_set[SC_OPTION_summary] && process->identity.rank > 0)
+        process->options.summary = SC_SUMMARY_LINE;
     process->passes_hoarders = process->options.mode == SC_MODE_ON && !has_caching_off(environment);
     process->is_scripted = is_scripted();
     if (!is_privileged())

@@ -54,6 +54,8 @@ static void add(sc_cache_totals *sum, const sc_cache_totals *one)
     sum->all.hits += one->all.hits;
     sum->all.misses += one->all.misses;
     sum->all.bypassed += one->all.bypassed;
+    sum->all.driver_allocs += one->all.driver_allocs;
+    sum->all.driver_ns += one->all.driver_ns;
     sum->all.wait_ns += one->all.wait_ns;
     sum->all.held_peak += one->all.held_peak;
     sum->all.live_peak += one->all.live_peak;
@@ -126,21 +128,17 @@ static void say_refusals(sc_text *text, const sc_refusals *refusals)
     sc_text_string(text, site);
 }
 
-void sc_summary_say(const sc_cache_totals *totals, unsigned count, const sc_refusals *refusals)
+static void say_line(const sc_cache_totals *sum, unsigned count, bool is_fixed,
+                     const sc_refusals *refusals)
 {
-    sc_cache_totals sum = {.step = 0};
     char bytes[LINE_BYTES];
     sc_text text = sc_text_over(bytes, sizeof bytes);
 
-    for (unsigned i = 0; i < count; i++)
-        add(&sum, &totals[i]);
-    if (sum.all.requests == 0)
-        return;
-    count_of(&text, sum.all.requests, "request");
-    if (is_passed_by(&sum))
+    count_of(&text, sum->all.requests, "request");
+    if (is_passed_by(sum))
         sc_text_string(&text, ", all passed by");
     else
-        say_cached(&text, &sum, count == 1 && totals[0].phase == SC_PHASE_FIXED);
+        say_cached(&text, sum, is_fixed);
     if (refusals->count)
         say_refusals(&text, refusals);
     if (count > 1) {
@@ -153,6 +151,122 @@ void sc_summary_say(const sc_cache_totals *totals, unsigned count, const sc_refu
         sc_text_string(&text, sc_logbook_path());
     }
     sc_logbook_say(sc_text_terminate(&text));
+}
+
+static void finish_line(sc_text *text)
+{
+    sc_logbook_say(sc_text_terminate(text));
+    sc_text_clear(text);
+}
+
+/* What the hits would have taken in the driver, at the mean time of those that went there. */
+static uint64_t estimate_saved(const sc_cache_totals *sum)
+{
+    double mean = (double)sum->all.driver_ns / (double)sum->all.driver_allocs;
+
+    return (uint64_t)(mean * (double)sum->all.hits);
+}
+
+static void say_hits(sc_text *text, const sc_cache_totals *sum, bool is_fixed)
+{
+    count_of(text, sum->all.requests, "request");
+    if (is_passed_by(sum)) {
+        sc_text_string(text, ", all passed by");
+    } else {
+        sc_text_string(text, ", ");
+        say_fixed(text, sum, is_fixed);
+    }
+    sc_text_string(text, "; ");
+    seconds(text, sum->all.driver_ns);
+    sc_text_string(text, " in driver allocations and frees");
+    if (sum->all.hits && sum->all.driver_allocs) {
+        sc_text_string(text, ", saved ");
+        seconds(text, estimate_saved(sum));
+        sc_text_string(text, " (an estimate)");
+    }
+    finish_line(text);
+}
+
+static void say_memory(sc_text *text, const sc_cache_totals *sum, unsigned count)
+{
+    if (is_passed_by(sum)) {
+        sc_text_string(text, "no memory held; what passed by is its asker's");
+    } else {
+        sc_text_string(text, "held at most ");
+        sc_text_size(text, sum->all.held_peak);
+        sc_text_string(text, ", live and idle, for ");
+        sc_text_size(text, sum->all.live_peak);
+        sc_text_string(text, " live at most; frees waited ");
+        seconds(text, sum->all.wait_ns);
+    }
+    if (count > 1) {
+        sc_text_string(text, "; ");
+        sc_text_u64(text, count);
+        sc_text_string(text, " devices");
+    }
+    finish_line(text);
+}
+
+static void say_story(sc_text *text, const sc_cache_totals *sum, bool is_fixed,
+                      const sc_refusals *refusals, const sc_fallback *fallback)
+{
+    if (sum->fallbacks)
+        count_of(text, sum->fallbacks, "fallback");
+    else
+        sc_text_string(text, is_fixed ? "no fallback, fixed to the end" : "no fallback");
+    if (fallback->step) {
+        sc_text_string(text, sum->fallbacks == 1 ? ", at step " : ", the last at step ");
+        sc_text_u64(text, fallback->step);
+        sc_text_string(text, ": ");
+        sc_fallback_explain(text, fallback);
+    } else if (!sum->steps_in[SC_PHASE_FIXED] && sum->step && !is_passed_by(sum)) {
+        sc_text_string(text, "; never fixed: ");
+        count_of(text, sum->shapes, "shape");
+        sc_text_string(text, " in ");
+        count_of(text, sum->step, "step");
+    }
+    if (sum->scopes.all) {
+        sc_text_string(text, "; ");
+        sc_text_u64(text, sum->scopes.fixed);
+        sc_text_string(text, " of ");
+        count_of(text, sum->scopes.all, "call site");
+        sc_text_string(text, " fixed");
+    }
+    if (refusals->count)
+        say_refusals(text, refusals);
+    finish_line(text);
+}
+
+static void say_next(sc_text *text)
+{
+    const char *path = sc_logbook_path();
+
+    sc_text_string(text, "next: ");
+    sc_text_string(text, path ? "shapecache report " : "there is no log: set SHAPECACHE_LOG");
+    sc_text_string(text, path ? path : " to a file, or take SHAPECACHE_LOG=off away");
+    finish_line(text);
+}
+
+void sc_summary_say(const sc_cache_totals *totals, unsigned count, const sc_refusals *refusals,
+                    const sc_fallback *fallback)
+{
+    sc_cache_totals sum = {.step = 0};
+    bool is_fixed = count == 1 && totals[0].phase == SC_PHASE_FIXED;
+    char bytes[LINE_BYTES];
+    sc_text text = sc_text_over(bytes, sizeof bytes);
+
+    for (unsigned i = 0; i < count; i++)
+        add(&sum, &totals[i]);
+    if (sum.all.requests == 0)
+        return;
+    if (sc_process_self.options.summary == SC_SUMMARY_LINE) {
+        say_line(&sum, count, is_fixed, refusals);
+        return;
+    }
+    say_hits(&text, &sum, is_fixed);
+    say_memory(&text, &sum, count);
+    say_story(&text, &sum, is_fixed, refusals, fallback);
+    say_next(&text);
 }
 
 /* Without an end of a step no set becomes fixed: the likeliest reason why nothing was cached. */

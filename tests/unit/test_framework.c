@@ -76,6 +76,7 @@ END_TEST
 
 START_TEST(the_summary_of_a_run_that_passed_by_claims_no_peak)
 {
+    (void)setenv("SHAPECACHE_SUMMARY", "line", 1);
     for (int i = 0; i < 3; i++)
         (void)room_alloc_from(2 * MIB, hoarder);
     sc_engine_finish();

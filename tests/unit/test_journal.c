@@ -207,6 +207,7 @@ END_TEST
 
 START_TEST(the_summary_is_one_line_that_says_where_to_read_on)
 {
+    (void)setenv("SHAPECACHE_SUMMARY", "line", 1);
     room_fix(sizes, SIZES);
     sc_engine_finish();
     char *said = room_stderr();
@@ -221,6 +222,7 @@ END_TEST
 
 START_TEST(a_summary_tells_no_share_of_hits_before_a_fixed_step_has_ended)
 {
+    (void)setenv("SHAPECACHE_SUMMARY", "line", 1);
     for (int i = 0; i < 2; i++)
         room_batch(sizes, SIZES);
     for (int i = 0; i < 3; i++) /* hits, in a step that has no end */
@@ -275,6 +277,7 @@ START_TEST(the_summary_counts_the_out_of_memory_answers_that_reached_the_program
 {
     sc_address block;
 
+    (void)setenv("SHAPECACHE_SUMMARY", "line", 1);
     room_fix(sizes, SIZES);
     fake_fail_kind(FAKE_MEM_ALLOC, 1, SC_CUDA_OUT_OF_MEMORY); /* the retry recovers */
     room_free(room_alloc(2 * MIB));
@@ -311,6 +314,7 @@ END_TEST
 
 START_TEST(the_summary_tells_an_out_of_memory_of_another_allocator)
 {
+    (void)setenv("SHAPECACHE_SUMMARY", "line", 1);
     room_free(room_alloc(MIB));
     ck_assert(!sc_engine_make_room()); /* nothing is idle: there is no retry */
     sc_engine_finish();
@@ -338,6 +342,7 @@ static void scoped_batches(unsigned count, uint64_t moody)
 
 START_TEST(with_a_gate_per_site_the_log_names_the_site_that_changed)
 {
+    (void)setenv("SHAPECACHE_SUMMARY", "line", 1);
     (void)setenv("SHAPECACHE_SCOPE", "site", 1);
     (void)setenv("SHAPECACHE_OVERHEAD", "100%", 1);
     scoped_batches(4, 6 * MIB);
