@@ -15,9 +15,12 @@ static FILE *out_file(void)
     return elsewhere ? elsewhere : stdout;
 }
 
-void sc_emit_to(FILE *file)
+FILE *sc_emit_to(FILE *file)
 {
+    FILE *before = elsewhere;
+
     elsewhere = file;
+    return before;
 }
 
 const char *sc_emit_size(char out[16], uint64_t bytes)

@@ -51,8 +51,8 @@ void sc_emit_u64s(const char *name, const uint64_t *values, size_t count);
 void sc_emit_text(const char *name, const char *text); /* nothing for NULL */
 void sc_emit_bool(const char *name, bool value);
 
-/* From here on everything goes to `file`; NULL: to stdout again. */
-void sc_emit_to(FILE *file);
+/* From here on everything goes to `file`, NULL: to stdout. Returns where it went before. */
+FILE *sc_emit_to(FILE *file);
 /* Flushes stdout. False, and said on stderr: not everything could be written. */
 bool sc_emit_close(void);
 

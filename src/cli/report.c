@@ -2,7 +2,9 @@
 #include "cli/report.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/html.h"
 #include "cli/logs.h"
+#include "cli/out.h"
 #include "cli/timeline.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +14,7 @@ enum { DEFAULT_TOP = 10 };
 
 typedef struct report_request {
     bool is_json, is_timeline;
+    const char *html; /* the page's file, - is standard output; NULL: none */
     unsigned top;
     char **paths;
     unsigned path_count;
@@ -87,6 +90,10 @@ static int parse(report_request *request, int count, char **arguments)
             request->is_json = true;
         } else if (!strcmp(argument, "--timeline")) {
             request->is_timeline = true;
+        } else if (!strcmp(argument, "--html")) {
+            if (++i == count || !*arguments[i])
+                return sc_usage(&sc_command_report, "report: --html wants the name of a file");
+            request->html = arguments[i];
         } else if (!strcmp(argument, "--top")) {
             if (++i == count || !sc_parse_u64(arguments[i], &top) || top > SC_SHAPES_MOST)
                 return sc_usage(&sc_command_report, "report: --top wants a number of shapes");
@@ -107,8 +114,8 @@ static int by_rank(const void *left, const void *right)
     return a->rank != b->rank ? (a->rank < b->rank ? -1 : 1) : strverscmp(a->path, b->path);
 }
 
-/* The histories of one run, as one report. */
-static void tell_run(const report_request *request, sc_history **histories, unsigned count)
+/* The histories of one run, as one report, whose lanes are owned. */
+static sc_report gather(const report_request *request, sc_history **histories, unsigned count)
 {
     sc_report report = {.histories = histories, .history_count = count, .top = request->top};
 
@@ -122,6 +129,13 @@ static void tell_run(const report_request *request, sc_history **histories, unsi
             report.lanes[report.lane_count++] =
                 (sc_lane){.history = histories[i], .device = histories[i]->devices[d]};
     }
+    return report;
+}
+
+static void tell_run(const report_request *request, sc_history **histories, unsigned count)
+{
+    sc_report report = gather(request, histories, count);
+
     if (request->is_json)
         sc_report_json(&report);
     else
@@ -152,6 +166,31 @@ static void tell(const report_request *request, sc_history **histories, unsigned
     }
 }
 
+/* An exit code. */
+static int write_page(const report_request *request, sc_history **histories, unsigned count,
+                      const sc_logs *logs)
+{
+    const char *path = strcmp(request->html, "-") != 0 ? request->html : NULL;
+    sc_report report;
+    sc_out out;
+    bool is_good;
+
+    for (unsigned i = 1; i < count; i++)
+        if (strcmp(histories[i]->run, histories[0]->run) != 0)
+            return sc_usage(&sc_command_report,
+                            "report: --html shows one run, and these are %.100s and %.100s: name "
+                            "one, or compare them with shapecache diff",
+                            histories[0]->run, histories[i]->run);
+    if (sc_out_check(path, logs, &sc_command_report))
+        return SC_EXIT_USAGE;
+    if (!sc_out_open(&out, path, "report"))
+        return SC_EXIT_UNREADABLE;
+    report = gather(request, histories, count);
+    is_good = sc_html_write(&report, out.file);
+    free(report.lanes);
+    return sc_out_close(&out, is_good) && is_good ? SC_EXIT_DONE : SC_EXIT_UNREADABLE;
+}
+
 static int read_and_tell(const report_request *request, const sc_logs *all)
 {
     sc_history **histories = sc_need(sizeof(sc_history *) * all->count), **in_order;
@@ -170,7 +209,9 @@ static int read_and_tell(const report_request *request, const sc_logs *all)
     }
     in_order = sc_need(sizeof(sc_history *) * count);
     memcpy(in_order, histories, sizeof(sc_history *) * count);
-    if (status == SC_EXIT_DONE) {
+    if (status == SC_EXIT_DONE && request->html) {
+        status = write_page(request, in_order, count, all);
+    } else if (status == SC_EXIT_DONE) {
         if (request->is_json)
             sc_report_json_open();
         tell(request, in_order, count);
@@ -199,6 +240,8 @@ static int report(int count, char **arguments)
         return SC_EXIT_DONE;
     }
     status = parse(&request, count, arguments);
+    for (unsigned i = 0; !status && request.html && i < request.path_count; i++)
+        status = sc_html_check(request.paths[i]);
     for (unsigned i = 0; !status && i < request.path_count; i++)
         if (!sc_logs_add(&all, request.paths[i], "report"))
             status = SC_EXIT_UNREADABLE;
@@ -215,6 +258,7 @@ const sc_command sc_command_report = {
     .run = report,
     .summary = "tell what the cache did in a run, from its log",
     .help = "usage: shapecache report [--json] [--top N] PATH...\n"
+            "       shapecache report --html FILE PATH...\n"
             "       shapecache report --timeline [--json] PATH...\n"
             "       shapecache report --fields | --schema\n"
             "\n"
@@ -224,6 +268,9 @@ const sc_command sc_command_report = {
             "\n"
             "  --json   one JSON object of the same; bytes, counts and ns as integers\n"
             "  --top N  list N shapes (10)\n"
+            "  --html FILE\n"
+            "           a page for a browser: plots and tables of one run, in one file that asks\n"
+            "           nothing of the network (docs/report.md); - is standard output\n"
             "  --timeline\n"
             "           memory over the steps instead, the logs side by side, and the scopes\n"
             "           (docs/scopes.md)\n"

@@ -58,6 +58,10 @@ const sc_sums *sc_report_fixed(const sc_device *device);
 /* That the cap costs hits, where evictions are what keeps a fixed set from being served. */
 void sc_report_capped(const sc_lane *lane);
 
+/* Was the cache effective: "yes", "partly", "no" or "none" (nothing was to be cached), and a
+ * sentence of all lanes with the figures. */
+const char *sc_report_verdict(const sc_report *report, sc_text *text);
+
 /* The phases of every lane, and what brought each change about; lanes that agree are told once. */
 void sc_report_story(const sc_report *report);
 /* The totals: of one lane with what they mean, of several the first, the least and the most. */

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT
+ * report_verdict.c - was the cache effective? One answer and one sentence of all lanes together,
+ * from the same figures as the rest of the report. */
+#include "base/text.h"
+#include "cli/emit.h"
+#include "cli/report.h"
+#include <stdio.h>
+#include <string.h>
+
+/* Of all requests: from here on the answer is yes, unless memory ran out all the same; below the
+ * second it is no. */
+static const double EFFECTIVE = 0.8, FUTILE = 0.05;
+
+typedef struct tally {
+    uint64_t requests, hits, eligible, steps, fixed, shapes, fallbacks, refused;
+    unsigned passed_by, observed;
+    const sc_lane *fallen; /* the first that fell back */
+    const sc_change *fall;
+} tally;
+
+static void add_fall(tally *all, const sc_lane *lane)
+{
+    const sc_device *device = lane->device;
+
+    for (unsigned i = 0; i < device->change_count && !all->fall; i++) {
+        if (strcmp(device->changes[i].to, "fallback") != 0)
+            continue;
+        all->fallen = lane;
+        all->fall = &device->changes[i];
+    }
+}
+
+static tally count_up(const sc_report *report)
+{
+    tally all = {0};
+
+    for (unsigned i = 0; i < report->lane_count; i++) {
+        const sc_lane *lane = &report->lanes[i];
+        const sc_device *device = lane->device;
+        const sc_sums *fixed = sc_report_fixed(device);
+
+        all.requests += device->all.requests;
+        all.hits += device->all.hits;
+        all.eligible += device->all.hits + device->all.misses;
+        all.steps += device->all.rows;
+        all.fixed += fixed ? fixed->rows : 0;
+        all.shapes = device->shapes_seen > all.shapes ? device->shapes_seen : all.shapes;
+        all.fallbacks += device->fallbacks;
+        all.refused += device->refused.count;
+        all.passed_by += sc_report_is_passed_by(device);
+        all.observed += sc_history_is_observed(lane->history);
+        add_fall(&all, lane);
+    }
+    return all;
+}
+
+static void put_count(sc_text *text, uint64_t value)
+{
+    char count[32];
+
+    sc_text_string(text, sc_emit_count(count, value));
+}
+
+static void put_percent(sc_text *text, uint64_t value, uint64_t whole)
+{
+    char percent[16];
+
+    sc_text_string(text, sc_emit_percent(percent, value, whole));
+}
+
+/* "; a new shape of 1.82 MiB from train+0x6d0c ended that at step 40" */
+static void put_fall(sc_text *text, const tally *all)
+{
+    const char *meaning = sc_report_reason_meaning(all->fall->reason);
+
+    sc_text_string(text, "; it let go at step ");
+    sc_text_u64(text, all->fall->step);
+    sc_text_string(text, ": ");
+    sc_text_string(text, meaning ? meaning : all->fall->reason);
+    if (!all->fall->has_shape)
+        return;
+    sc_text_string(text, ", ");
+    sc_text_size(text, all->fall->bytes);
+    if (all->fall->site) {
+        sc_text_string(text, " asked for at ");
+        sc_text_bytes(text, all->fall->site,
+                      sc_text_fitting(all->fall->site, strlen(all->fall->site), 300));
+    }
+}
+
+/* Each hit saves a driver allocation and the free that belongs to it. */
+static void put_saved(sc_text *text, const sc_report *report)
+{
+    double saved = 0;
+    char time[16];
+
+    for (unsigned i = 0; i < report->lane_count; i++) {
+        const sc_sums *sums = &report->lanes[i].device->all;
+
+        if (sums->driver_allocs)
+            saved += (double)sums->hits * ((double)sums->driver_ns / (double)sums->driver_allocs);
+    }
+    if (saved < 1 || saved > 1e18)
+        return;
+    sc_text_string(text, ", which saved about ");
+    sc_text_string(text, sc_emit_time(time, (uint64_t)saved));
+    sc_text_string(text, " in the driver (an estimate)");
+}
+
+static void tell_served(const sc_report *report, const tally *all, sc_text *text)
+{
+    put_count(text, all->hits);
+    sc_text_string(text, " of ");
+    put_count(text, all->requests);
+    sc_text_string(text, " requests (");
+    put_percent(text, all->hits, all->requests);
+    sc_text_string(text, ") were served without a driver call");
+    if (all->eligible && all->eligible < all->requests) {
+        sc_text_string(text, ", ");
+        put_percent(text, all->hits, all->eligible);
+        sc_text_string(text, " of those that came in phase fixed");
+    }
+    put_saved(text, report);
+    if (all->fall)
+        put_fall(text, all);
+}
+
+static void tell_never(const tally *all, sc_text *text)
+{
+    sc_text_string(text, "the set of shapes never became fixed in ");
+    put_count(text, all->steps);
+    sc_text_string(text, all->steps == 1 ? " step (" : " steps (");
+    put_count(text, all->shapes);
+    sc_text_string(text,
+                   all->shapes == 1 ? " shape), so its request" : " different shapes), so all ");
+    if (all->shapes != 1)
+        put_count(text, all->requests);
+    sc_text_string(text, all->shapes == 1 ? "s were the driver's"
+                                          : " requests were plain driver allocations");
+}
+
+/* The answer is none: nothing was to be cached. */
+static const char *without(const sc_report *report, const tally *all, sc_text *text)
+{
+    if (!report->lane_count || !all->requests) {
+        sc_text_string(text, "nothing was allocated on any device");
+    } else if (all->passed_by == report->lane_count) {
+        put_count(text, all->requests);
+        sc_text_string(text, " requests, and all passed the cache by");
+    } else if (all->observed == report->lane_count) {
+        sc_text_string(text, "SHAPECACHE=observe looked on and cached nothing");
+    } else {
+        return NULL;
+    }
+    return "none";
+}
+
+const char *sc_report_verdict(const sc_report *report, sc_text *text)
+{
+    const tally all = count_up(report);
+    const char *grade = without(report, &all, text);
+    double share = all.requests ? (double)all.hits / (double)all.requests : 0;
+
+    if (!grade && !all.fixed && !all.eligible)
+        tell_never(&all, text);
+    else if (!grade)
+        tell_served(report, &all, text);
+    if (all.refused) {
+        sc_text_string(text, "; the program was told ");
+        put_count(text, all.refused);
+        sc_text_string(text, all.refused == 1 ? " time that there is no memory"
+                                              : " times that there is no memory");
+    }
+    sc_text_char(text, '.');
+    if (grade)
+        return grade;
+    return share < FUTILE ? "no" : share < EFFECTIVE || all.refused ? "partly" : "yes";
+}
