@@ -324,7 +324,8 @@ static int run(int count, char **arguments)
 
     if (status)
         return status;
-    if (sc_torch_is_bypassed(&request.torch) || !find_all(&request, &found))
+    if (sc_torch_is_bypassed(&request.torch) ||
+        sc_torch_is_capturing(&request.torch, request.command) || !find_all(&request, &found))
         return SC_EXIT_FAILED;
     if (!request.is_simulated && !sc_driver_is_there())
         sc_say("no " DRIVER " found on this machine: --sim runs on the simulated GPU");
@@ -361,7 +362,8 @@ const sc_command sc_command_run = {
             "  --torch        PROGRAM uses PyTorch: cache its tensors one by one (VIEW tensors),\n"
             "                 with PyTorch's own cache off, and end a step with each optimizer\n"
             "                 step; pluggable: as PyTorch's allocator instead; segments: leave\n"
-            "                 PyTorch its cache, for the sake of other code in PROGRAM\n"
+            "                 PyTorch its cache, for the sake of other code in PROGRAM. Without\n"
+            "                 VIEW, a script that captures CUDA graphs is refused\n"
             "  --offload      with --torch: activations wait for their backward pass in SIZE of\n"
             "                 page-locked host memory (docs/arena.md); without SIZE, a quarter of\n"
             "                 the memory there is, shared by the ranks of this host\n"

@@ -40,8 +40,9 @@ bool sc_torch_parse(sc_torch *torch, const char *option)
 
     if (strncmp(option, name, length) != 0 || (option[length] && option[length] != '='))
         return false;
-    torch->view = option[length] ? SC_TORCH_NONE : SC_TORCH_TENSORS;
-    for (unsigned i = SC_TORCH_TENSORS; i <= SC_TORCH_SEGMENTS && option[length]; i++)
+    torch->is_named = option[length];
+    torch->view = torch->is_named ? SC_TORCH_NONE : SC_TORCH_TENSORS;
+    for (unsigned i = SC_TORCH_TENSORS; i <= SC_TORCH_SEGMENTS && torch->is_named; i++)
         if (!strcmp(option + length + 1, words[i]))
             torch->view = (sc_torch_view)i;
     return torch->view != SC_TORCH_NONE;

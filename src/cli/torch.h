@@ -21,6 +21,7 @@ typedef enum sc_torch_view {
 
 typedef struct sc_torch {
     sc_torch_view view;
+    bool is_named;               /* --torch=VIEW: the user has chosen it */
     const char *offload;         /* what --offload said: a size, "auto", or NULL */
     char startup[SC_PATH_BYTES]; /* the folder of the module */
 } sc_torch;
@@ -33,6 +34,10 @@ bool sc_torch_find(sc_torch *torch, const char *folder, const char *above);
 
 /* Settings of PyTorch under which the cache would see nothing; says which. */
 bool sc_torch_is_bypassed(const sc_torch *torch);
+
+/* The script of `command` captures CUDA graphs, by its own text, and nobody has insisted on a view
+ * that forbids it; says where. */
+bool sc_torch_is_capturing(const sc_torch *torch, char *const *command);
 
 /* Each variable that the program gets. */
 typedef void sc_torch_set(void *self, const char *name, const char *value);

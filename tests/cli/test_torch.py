@@ -253,10 +253,21 @@ assert os.waitpid(child, 0)[1] == 0
 
     def test_a_capture_is_refused_with_the_reason_before_it_begins(self):
         for begin in ("torch.cuda.graph(torch.cuda.CUDAGraph()).__enter__()", "torch.cuda.CUDAGraph().capture_begin()"):
-            answer, _ = self.run_program(f"import torch\n{begin}\n")
+            answer, _ = self.run_program(f"import torch\n{begin}\n", "--torch=tensors")
             self.assertEqual(answer.returncode, 1)
             self.assertEqual(answer.stdout, "")
             self.assertIn("RuntimeError: shapecache run --torch: CUDA graphs cannot be captured", answer.stderr)
+
+    def test_a_script_that_captures_by_its_own_words_is_refused_before_it_starts(self):
+        for begin in ("with torch.cuda.graph(one): pass", "one = torch.cuda.CUDAGraph()", "torch.cuda.make_graphed_callables(one, ())"):
+            answer, _ = self.run_program(f"print('ran')\n# a graph(\nif False:\n    {begin}\n")
+            self.fails(answer, 125, f"{self.top}/train.py:4 captures a CUDA graph", "--torch=segments", "--torch=tensors")
+            for view in ("tensors", "segments", "pluggable"):
+                self.assertEqual(self.run_program(f"print('ran')\nif False:\n    {begin}\n", f"--torch={view}")[0].stdout, "ran\n")
+        for other in ("# torch.cuda.graph(one)", "    # CUDAGraph()", "graph = 1", f"x = '{'y' * 9000}'"):
+            self.assertEqual(self.run_program(f"print('ran')\nif False:\n    pass\n{other.strip()}\n")[0].stdout, "ran\n")
+        (self.top / "long.py").write_text(f"x = '{'y' * 9000}'\n\ntorch.cuda.CUDAGraph()\n")
+        self.fails(call("run", "--sim", "--torch", "--", "torchrun", "long.py", cwd=self.top), 125, "run: long.py:3 captures")
 
     def test_in_the_segment_view_steps_end_and_captures_go_on(self):
         program = STEPS.format(batches=1) + "torch.cuda.graph(torch.cuda.CUDAGraph()).__enter__()\nimport os\n" \

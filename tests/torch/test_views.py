@@ -69,13 +69,25 @@ class Tensors(unittest.TestCase):
         for how in ("tensors", "pluggable"):
             self.assertEqual(go("gpt", "--steps 4", how, PYTORCH_ALLOC_CONF="expandable_segments:True").end["requests"], plain, how)
 
+    def test_a_script_that_captures_is_refused_before_it_starts(self):
+        one = go("graphs", status=125)
+        self.assertIn(line("graphs", "graph = torch.cuda.CUDAGraph()") + " captures a CUDA graph", one.err)
+        self.assertIsNone(one.report)
+
     def test_a_capture_is_refused_with_the_reason(self):
-        one = go("graphs", status=1)
+        one = go("graphs", how="tensors, insisted", status=1)
         self.assertIn("CUDA graphs cannot be captured", one.err)
         self.assertEqual(one.report["violations"], {})
 
+    def test_what_is_compiled_to_graphs_runs_without_them(self):
+        one = go("compiled", "--mode reduce-overhead", TORCHINDUCTOR_CACHE_DIR="inductor")
+        self.assertNotIn("cudaGraphLaunch", one.report["calls"])
+        self.assertEqual(one.report["violations"], {})
+
     def test_workers_of_a_loader_write_no_log(self):
-        self.assertEqual(list(go("loader").logs), ["log.0.jsonl"])
+        for start in ("fork", "spawn", "forkserver"):
+            with self.subTest(start=start):
+                self.assertEqual(list(go("loader", f"--workers {start}").logs), ["log.0.jsonl"])
 
     def test_ranks_of_torchrun_write_one_each(self):
         program = "import os, torch\nimport torch.distributed as dist\ndist.init_process_group('gloo')\n" \
@@ -104,6 +116,10 @@ class Pluggable(unittest.TestCase):
         one = go(program, how="pluggable")
         self.assertEqual(one.report["violations"], {})
         self.assertEqual(one.end["requests"], 16)
+
+    def test_a_graph_that_is_compiled_is_refused_with_the_reason(self):
+        one = go("compiled", "--mode reduce-overhead", "pluggable", status=1, TORCHINDUCTOR_CACHE_DIR="inductor")
+        self.assertIn("CUDA graphs cannot be captured", one.err)
 
     def test_an_out_of_memory_is_pytorchs_own(self):
         program = "import torch\nheld = torch.ones(1 << 20, device='cuda')\ntry:\n    torch.empty(1 << 40, device='cuda')\n" \
@@ -145,7 +161,11 @@ class Segments(unittest.TestCase):
         self.assertEqual(one.of("warn"), [])
 
     def test_graphs_are_captured(self):
-        self.assertEqual(go("graphs", how="segments").report["violations"], {})
+        for program, arguments in (("graphs", ""), ("compiled", "--mode reduce-overhead")):
+            with self.subTest(program=program):
+                one = go(program, arguments, "segments and steps", TORCHINDUCTOR_CACHE_DIR="inductor")
+                self.assertGreater(one.report["calls"]["cudaGraphLaunch"], 0)
+                self.assertEqual(one.report["violations"], {})
 
 
 class OutOfReach(unittest.TestCase):

@@ -24,6 +24,7 @@ HOW = {
     "segments": ((), {}),
     "segments and steps": (("--torch=segments",), {}),
     "tensors": (("--torch",), {}),
+    "tensors, insisted": (("--torch=tensors",), {}),
     "pluggable": (("--torch=pluggable",), {}),
 }
 PRELOADED = ("libcuda.so.1", "libcudart.so.13", "libcublas.so.13", "libcublasLt.so.13", "libcudnn.so.9", "libnccl.so.2", "libcusparse.so.12",

@@ -21,7 +21,7 @@ import sys
 from shapecache import _library, program
 
 REFUSED = ("shapecache run --torch: CUDA graphs cannot be captured in the tensor view, where a graph has no memory of its own "
-           "that stays: run without --torch, or without graphs")
+           "that stays: run with --torch=segments, or without graphs")
 _said = set()
 
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 """A DataLoader with worker processes and pinned memory, sequences of different lengths, and a short last batch."""
+import argparse
+
 import torch
 from torch import nn
 from torch.nn import functional as F
@@ -22,11 +24,14 @@ def collate(sequences):
 
 
 def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--workers", choices=("fork", "spawn", "forkserver"), default="fork")
+    workers = parser.parse_args().workers
     torch.manual_seed(1)
     model = nn.Sequential(nn.Embedding(1000, 128), nn.Linear(128, 256), nn.ReLU(), nn.Linear(256, 1000)).cuda()
     optimizer = torch.optim.AdamW(model.parameters())
     loader = DataLoader(Sequences(), batch_size=16, shuffle=True, num_workers=2, pin_memory=True, drop_last=False,
-                        collate_fn=collate)
+                        collate_fn=collate, multiprocessing_context=workers)
     steps = 0
     for _ in range(2):
         for batch in loader:
