@@ -11,6 +11,7 @@
 
 enum {
     SC_EXIT_DONE = 0,
+    SC_EXIT_NO = 1, /* done, and the answer to what was asked is no */
     SC_EXIT_USAGE = 2,
     SC_EXIT_UNREADABLE = 3,
     SC_EXIT_FAILED = 125, /* of run, and out of memory anywhere */

@@ -344,6 +344,13 @@ static void print_json(const comparison *all, size_t shown)
     sc_emit_end('}');
 }
 
+/* In what a run asks for and what became of it; times never agree. */
+static bool is_different(const comparison *all)
+{
+    return all->count || all->sides[0].fallbacks != all->sides[1].fallbacks ||
+           all->sides[0].ooms != all->sides[1].ooms;
+}
+
 static void tell(comparison *all)
 {
     size_t shown;
@@ -414,8 +421,10 @@ static int diff(int count, char **arguments)
 
     for (int i = 0; !status && i < TWO; i++)
         status = read_side(&all.sides[i], &logs[i], paths[i]);
-    if (!status)
+    if (!status) {
         tell(&all);
+        status = is_different(&all) ? SC_EXIT_NO : SC_EXIT_DONE;
+    }
     for (int i = 0; i < TWO; i++) {
         free(all.sides[i].kinds);
         if (all.sides[i].history)
@@ -446,6 +455,6 @@ const sc_command sc_command_diff = {
             "  --top N  only the first N shapes\n"
             "  --json   a document for programs\n"
             "\n"
-            "exit status: 0, whether they differ or not, 2 usage, 3 a log that is unreadable or\n"
-            "malformed\n",
+            "exit status: 0 no shape is listed, and as many fallbacks and times out of memory in\n"
+            "both, 1 they differ, 2 usage, or a log that is unreadable or malformed\n",
 };

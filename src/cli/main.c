@@ -104,7 +104,7 @@ static int unknown(const char *name)
 
 static int finish(int status)
 {
-    return sc_emit_close() || status ? status : SC_EXIT_UNREADABLE;
+    return sc_emit_close() || (status && status != SC_EXIT_NO) ? status : SC_EXIT_UNREADABLE;
 }
 
 static int help(const char *name)
@@ -127,8 +127,10 @@ static int help(const char *name)
          "\n"
          "  --help, --version\n"
          "\n"
-         "exit status: 0 done, 2 usage, 3 unreadable or malformed input; of run, the\n"
-         "program's own, or 125 (could not start it), 126 (not executable), 127 (not found)");
+         "exit status: 0 done, 1 done and the answer is no (report --fail-on), 2 usage,\n"
+         "3 unreadable or malformed input; of diff, as diff(1) has it: 0 the same, 1 they\n"
+         "differ, 2 trouble; of run, the program's own, or 125 (could not start it), 126\n"
+         "(not executable), 127 (not found)");
     return finish(SC_EXIT_DONE);
 }
 
@@ -202,6 +204,7 @@ int main(int count, char **arguments)
 {
     const char *name = count > 1 ? arguments[1] : NULL;
     const sc_command *command;
+    int status;
 
     if (!name) {
         (void)sc_usage(NULL, "a command is missing");
@@ -218,5 +221,8 @@ int main(int count, char **arguments)
         return *name == '-' ? sc_usage(NULL, "no option \"%.64s\"", name) : unknown(name);
     if (count > 2 && is_help(arguments[2]))
         return help(name);
-    return finish(start(command, count - 2, arguments + 2));
+    status = finish(start(command, count - 2, arguments + 2));
+    if (command == &sc_command_diff && status == SC_EXIT_UNREADABLE)
+        return SC_EXIT_USAGE; /* trouble is one, as of diff(1) */
+    return status;
 }

@@ -2,9 +2,12 @@
 #include "cli/report.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/emit.h"
+#include "cli/fail_on.h"
 #include "cli/html.h"
 #include "cli/logs.h"
 #include "cli/out.h"
+#include "cli/runs.h"
 #include "cli/timeline.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +19,7 @@ typedef struct report_request {
     bool is_json, is_timeline;
     const char *html; /* the page's file, - is standard output; NULL: none */
     unsigned top;
+    sc_fail_on fail_on;
     char **paths;
     unsigned path_count;
 } report_request;
@@ -98,130 +102,86 @@ static int parse(report_request *request, int count, char **arguments)
             if (++i == count || !sc_parse_u64(arguments[i], &top) || top > SC_SHAPES_MOST)
                 return sc_usage(&sc_command_report, "report: --top wants a number of shapes");
             request->top = (unsigned)top;
+        } else if (!strcmp(argument, "--fail-on")) {
+            if (++i == count)
+                return sc_usage(&sc_command_report, "report: --fail-on wants conditions, such as "
+                                                    "'hit<95,fallback>0'");
+            if (sc_fail_on_add(&request->fail_on, arguments[i]))
+                return SC_EXIT_USAGE;
         } else {
             return sc_usage(&sc_command_report, "report: no option \"%.64s\"", argument);
         }
     }
     if (!request->path_count)
         return sc_usage(&sc_command_report, "report: which log, or folder of a run?");
+    if (request->is_timeline && request->fail_on.count)
+        return sc_usage(&sc_command_report, "report: --fail-on judges figures that --timeline does "
+                                            "not have: one of them at a time");
     return 0;
 }
 
-static int by_rank(const void *left, const void *right)
-{
-    const sc_history *a = *(sc_history *const *)left, *b = *(sc_history *const *)right;
-
-    return a->rank != b->rank ? (a->rank < b->rank ? -1 : 1) : strverscmp(a->path, b->path);
-}
-
-/* The histories of one run, as one report, whose lanes are owned. */
-static sc_report gather(const report_request *request, sc_history **histories, unsigned count)
-{
-    sc_report report = {.histories = histories, .history_count = count, .top = request->top};
-
-    qsort(histories, count, sizeof(sc_history *), by_rank);
-    for (unsigned i = 0; i < count; i++)
-        report.lane_count += histories[i]->device_count;
-    report.lanes = sc_need(sizeof *report.lanes * report.lane_count);
-    report.lane_count = 0;
-    for (unsigned i = 0; i < count; i++) {
-        for (unsigned d = 0; d < histories[i]->device_count; d++)
-            report.lanes[report.lane_count++] =
-                (sc_lane){.history = histories[i], .device = histories[i]->devices[d]};
-    }
-    return report;
-}
-
-static void tell_run(const report_request *request, sc_history **histories, unsigned count)
-{
-    sc_report report = gather(request, histories, count);
-
-    if (request->is_json)
-        sc_report_json(&report);
-    else
-        sc_report_text(&report);
-    free(report.lanes);
-}
-
 /* Run after run, in the order in which the paths name them. */
-static void tell(const report_request *request, sc_history **histories, unsigned count)
+static void tell(const report_request *request, const sc_runs *runs)
 {
-    while (count) {
-        sc_history *first = histories[0];
-        unsigned same = 1;
-
-        for (unsigned i = 1; i < count; i++) {
-            sc_history *other = histories[i];
-
-            if (strcmp(other->run, first->run) != 0)
-                continue;
-            memmove(histories + same + 1, histories + same, (i - same) * sizeof(sc_history *));
-            histories[same++] = other;
+    if (request->is_json)
+        sc_report_json_open();
+    for (unsigned i = 0; i < runs->count; i++) {
+        runs->at[i].top = request->top;
+        if (request->is_json) {
+            sc_report_json(&runs->at[i]);
+            continue;
         }
-        tell_run(request, histories, same);
-        histories += same;
-        count -= same;
-        if (count && !request->is_json)
-            putchar('\n');
+        if (i)
+            sc_emit("\n");
+        sc_report_text(&runs->at[i]);
     }
+    if (request->is_json)
+        sc_report_json_close();
+}
+
+/* The exit status: whether the figures are as they were asked to be. */
+static int judge(const report_request *request, const sc_runs *runs)
+{
+    bool is_tripped = sc_fail_on_trips(&request->fail_on, runs);
+
+    for (unsigned i = 0; i < runs->count; i++)
+        is_tripped = sc_report_strict_trips(&runs->at[i]) || is_tripped;
+    return is_tripped ? SC_EXIT_NO : SC_EXIT_DONE;
 }
 
 /* An exit code. */
-static int write_page(const report_request *request, sc_history **histories, unsigned count,
-                      const sc_logs *logs)
+static int write_page(const report_request *request, const sc_runs *runs, const sc_logs *logs)
 {
     const char *path = strcmp(request->html, "-") != 0 ? request->html : NULL;
-    sc_report report;
     sc_out out;
     bool is_good;
 
-    for (unsigned i = 1; i < count; i++)
-        if (strcmp(histories[i]->run, histories[0]->run) != 0)
-            return sc_usage(&sc_command_report,
-                            "report: --html shows one run, and these are %.100s and %.100s: name "
-                            "one, or compare them with shapecache diff",
-                            histories[0]->run, histories[i]->run);
+    if (runs->count > 1)
+        return sc_usage(&sc_command_report,
+                        "report: --html shows one run, and these are %.100s and %.100s: name "
+                        "one, or compare them with shapecache diff",
+                        runs->at[0].histories[0]->run, runs->at[1].histories[0]->run);
     if (sc_out_check(path, logs, &sc_command_report))
         return SC_EXIT_USAGE;
     if (!sc_out_open(&out, path, "report"))
         return SC_EXIT_UNREADABLE;
-    report = gather(request, histories, count);
-    is_good = sc_html_write(&report, out.file);
-    free(report.lanes);
+    runs->at[0].top = request->top;
+    is_good = sc_html_write(&runs->at[0], out.file);
     return sc_out_close(&out, is_good) && is_good ? SC_EXIT_DONE : SC_EXIT_UNREADABLE;
 }
 
 static int read_and_tell(const report_request *request, const sc_logs *all)
 {
-    sc_history **histories = sc_need(sizeof(sc_history *) * all->count), **in_order;
-    char error[1024];
-    unsigned count = 0;
-    int status = SC_EXIT_DONE;
+    sc_runs runs;
+    int status = sc_runs_read(&runs, all, "report");
 
-    for (unsigned i = 0; i < all->count; i++) {
-        histories[count] = sc_history_read(all->at[i], error, sizeof error);
-        if (histories[count]) {
-            count++;
-        } else {
-            sc_say("report: %s", error);
-            status = SC_EXIT_UNREADABLE;
-        }
-    }
-    in_order = sc_need(sizeof(sc_history *) * count);
-    memcpy(in_order, histories, sizeof(sc_history *) * count);
-    if (status == SC_EXIT_DONE && request->html) {
-        status = write_page(request, in_order, count, all);
-    } else if (status == SC_EXIT_DONE) {
-        if (request->is_json)
-            sc_report_json_open();
-        tell(request, in_order, count);
-        if (request->is_json)
-            sc_report_json_close();
-    }
-    for (unsigned i = 0; i < count; i++)
-        sc_history_delete(histories[i]);
-    free(in_order);
-    free(histories);
+    if (status == SC_EXIT_DONE && request->html)
+        status = write_page(request, &runs, all);
+    else if (status == SC_EXIT_DONE)
+        tell(request, &runs);
+    if (status == SC_EXIT_DONE)
+        status = judge(request, &runs);
+    sc_runs_release(&runs);
     return status;
 }
 
@@ -250,6 +210,7 @@ static int report(int count, char **arguments)
     else if (!status)
         status = read_and_tell(&request, &all);
     sc_logs_release(&all);
+    sc_fail_on_release(&request.fail_on);
     return status;
 }
 
@@ -257,29 +218,41 @@ const sc_command sc_command_report = {
     .name = "report",
     .run = report,
     .summary = "tell what the cache did in a run, from its log",
-    .help = "usage: shapecache report [--json] [--top N] PATH...\n"
-            "       shapecache report --html FILE PATH...\n"
-            "       shapecache report --timeline [--json] PATH...\n"
-            "       shapecache report --fields | --schema\n"
-            "\n"
-            "Tell what the cache did in a run: its phases and why each began, hits, peaks, time\n"
-            "in the driver, and the shapes that needed most. PATH is a log, - for standard\n"
-            "input, or the folder of a run (all its r*.jsonl).\n"
-            "\n"
-            "  --json   one JSON object of the same; bytes, counts and ns as integers\n"
-            "  --top N  list N shapes (10)\n"
-            "  --html FILE\n"
-            "           a page for a browser: plots and tables of one run, in one file that asks\n"
-            "           nothing of the network (docs/report.md); - is standard output\n"
-            "  --timeline\n"
-            "           memory over the steps instead, the logs side by side, and the scopes\n"
-            "           (docs/scopes.md)\n"
-            "  --fields tell what each record and field of a log means\n"
-            "  --schema the same as a JSON Schema of one line of a log\n"
-            "\n"
-            "A log without an end (the program was killed, or still runs) is told up to its last\n"
-            "step. The records are described in docs/log.md.\n"
-            "\n"
-            "exit status: 0, 2 usage, 3 a log that is unreadable or malformed (file and line are\n"
-            "named)\n",
+    .help =
+        "usage: shapecache report [--json] [--top N] [--fail-on LIST] PATH...\n"
+        "       shapecache report --html FILE [--fail-on LIST] PATH...\n"
+        "       shapecache report --timeline [--json] PATH...\n"
+        "       shapecache report --fields | --schema\n"
+        "\n"
+        "Tell what the cache did in a run: its phases and why each began, hits, peaks, time\n"
+        "in the driver, and the shapes that needed most. PATH is a log, - for standard\n"
+        "input, or the folder of a run (all its r*.jsonl). Logs of one run are told as one,\n"
+        "with the ranks that differ.\n"
+        "\n"
+        "  --json   one JSON object of the same; bytes, counts and ns as integers\n"
+        "  --top N  list N shapes (10)\n"
+        "  --html FILE\n"
+        "           a page for a browser: plots and tables of one run, in one file that asks\n"
+        "           nothing of the network (docs/report.md); - is standard output\n"
+        "  --timeline\n"
+        "           memory over the steps instead, the logs side by side, and the scopes\n"
+        "           (docs/scopes.md)\n"
+        "  --fail-on LIST\n"
+        "           exit with 1 where a condition holds for a rank, and name it: figures\n"
+        "           with < <= > >= == or !=, such as 'hit<95,fallback>0,held>60GiB'\n"
+        "  --fields tell what each record and field of a log means\n"
+        "  --schema the same as a JSON Schema of one line of a log\n"
+        "\n"
+        "A log without an end (the program was killed, or still runs) is told up to its last\n"
+        "step. The records are described in docs/log.md.\n"
+        "\n"
+        "Figures for --fail-on, each of one device of one rank:\n"
+#define METRIC(symbol, name, label, unit, odd, meaning) "  " name ": " meaning "\n"
+#include "cli/metrics.def"
+        "Rates are in percent; sizes may have a unit (MiB, GiB), times must (ms, s). A figure\n"
+        "that a log does not have fails its condition.\n"
+        "\n"
+        "exit status: 0, 1 a condition of --fail-on holds or SHAPECACHE_STRICT was on and the\n"
+        "settled cache had to ask the driver, 2 usage, 3 a log that is unreadable or malformed\n"
+        "(file and line are named)\n",
 };

@@ -41,8 +41,11 @@ class Goldens(Case):
         self.expect("ranks.txt", self.told("ranks"))
 
     def test_ranks_that_differ_are_named_with_what_and_by_how_much(self):
-        self.expect("four.txt", self.told("four"))
-        run = json.loads(self.told("four", "--json"))["runs"][0]
+        answer = call("report", "four", cwd=DATA)
+        self.expect("four.txt", answer.stdout)
+        for line in answer.stdout.splitlines():
+            self.assertLessEqual(len(line), 80, line)
+        run = json.loads(call("report", "--json", "four", cwd=DATA).stdout)["runs"][0]
         self.assertEqual(run["ranks_without_log"], "4")
         self.assertEqual({(one["rank"], one["what"]) for one in run["outliers"]},
                          {(2, "phases"), (2, "hit"), (2, "strict"), (2, "shapes"), (3, "end")})
@@ -384,6 +387,129 @@ class Folders(Case):
                          f'{{"ev":"shape","t":1,"step":0,"dev":{most},"id":{most},"bytes":{most},"requests":{most}}}')
         self.assertEqual(call("report", log).returncode, 0)
         self.assertEqual(call("report", "--json", log).returncode, 0)
+
+
+class FailOn(Case):
+    def judged(self, conditions, *logs, status=1):
+        answer = call("report", "--fail-on", conditions, *(logs or ["ranks"]), cwd=DATA)
+        self.assertEqual(answer.returncode, status, answer.stderr)
+        self.assertEqual(answer.stdout, call("report", *(logs or ["ranks"]), cwd=DATA).stdout)
+        return answer.stderr
+
+    def test_nothing_is_said_where_no_condition_holds(self):
+        self.assertEqual(self.judged("hit<70,oom>0,refused!=0,held>=73MiB,live<64MiB,alloc>1s,wait>=511us,steps!=12,shapes>7", status=0), "")
+
+    def test_what_trips_is_named_with_rank_and_figure(self):
+        self.assertEqual(self.judged("hit<80"), "shapecache: report: --fail-on hit<80: rank 0 has 75.00%, rank 1 has 75.00%, rank 2 has 75.00%, "
+                                     "rank 3 has 75.00%\n")
+        self.assertEqual(self.judged("hit>99,fallback>0,oom>0", "oom"), "shapecache: report: --fail-on fallback>0: rank 1 has 2\n"
+                         "shapecache: report: --fail-on oom>0: rank 1 has 2\n")
+        self.assertIn("--fail-on held > 71.5MiB: rank 0 has 72.0 MiB", self.judged(" held > 71.5MiB "))
+        self.assertIn("rank 0 has 75.00%", self.judged("hit<80", "late.jsonl"))
+
+    def test_every_relation_means_what_it_says(self):
+        for relation, below, same, above in (("<", 0, 0, 1), ("<=", 0, 1, 1), (">", 1, 0, 0), (">=", 1, 1, 0), ("==", 0, 1, 0), ("!=", 1, 0, 1)):
+            for value, status in ((11, below), (12, same), (13, above)):
+                self.judged(f"steps{relation}{value}", status=status)
+
+    def test_values_have_units(self):
+        for condition, status in (("held>=72MiB", 1), ("held>=75497472", 1), ("held>75497472B", 0), ("wait>=510us", 1), ("wait>0.51ms", 0),
+                                  ("wait>=0.00051s", 1), ("hit<75.01%", 1), ("hit<75", 0), ("alloc<1h", 1)):
+            self.judged(condition, status=status)
+
+    def test_settled_leaves_out_the_step_in_which_the_cache_fills(self):
+        for log in "four/r0.jsonl", "late.jsonl":
+            lines = [json.loads(line) for line in (DATA / log).read_text().splitlines()]
+            fixed = [line for line in lines if line["ev"] == "step" and line["phase"] == "fixed"][1:]
+            rate = 10000 * sum(s["hits"] for s in fixed) // sum(s["hits"] + s["misses"] for s in fixed)
+            self.judged(f"settled!={rate / 100:.2f}", log, status=0)
+
+    def test_a_figure_that_a_log_does_not_have_is_not_passed(self):
+        self.assertEqual(self.judged("strict>0", "late.jsonl"), "shapecache: report: --fail-on strict>0: rank 0 has none in its log\n")
+        self.assertIn("hit<1: rank 0 has none in its log", self.judged("hit<1", "segments.jsonl"))
+        self.assertIn("held>1TiB: rank 0 has none in its log", self.judged("held>1TiB", "segments.jsonl"))
+
+    def test_a_run_that_used_no_device_is_not_passed(self):
+        with tempfile.TemporaryDirectory(prefix="shapecache-cli-") as folder:
+            log = pathlib.Path(folder) / "r0.jsonl"
+            log.write_text(RUN + "\n")
+            answer = call("report", "--fail-on", "oom>0", log)
+        self.assertEqual((answer.returncode, "no device was used" in answer.stderr), (1, True))
+
+    def test_many_ranks_are_counted_not_listed(self):
+        with tempfile.TemporaryDirectory(prefix="shapecache-cli-") as folder:
+            for rank in range(40):
+                lines = [json.loads(line) for line in (DATA / "late.jsonl").read_text().splitlines()]
+                lines[0] |= {"rank": rank, "world": 40}
+                (pathlib.Path(folder) / f"r{rank}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+            answer = call("report", "--fail-on", "hit<99", folder)
+        self.assertEqual(answer.returncode, 1)
+        self.assertIn("rank 7 has 75.00% and 32 more\n", answer.stderr)
+
+    def test_runs_are_told_apart(self):
+        text = self.judged("steps>0", "late.jsonl", "sites.jsonl", status=1)
+        names = {json.loads((DATA / log).read_text().splitlines()[0])["run"] for log in ("late.jsonl", "sites.jsonl")}
+        self.assertEqual(len(names) > 1, any(f"{name} rank 0 has 12" in text for name in names))
+
+    def test_json_is_judged_too_and_stays_valid(self):
+        answer = call("report", "--json", "--fail-on=hit<99", "late.jsonl", cwd=DATA)
+        self.assertEqual((answer.returncode, json.loads(answer.stdout)["v"]), (1, 1))
+
+    def test_what_is_wrong_with_a_condition_is_said_with_what_was_expected(self):
+        for condition, *words in (("hti<95", 'there is no figure "hti"; the nearest is "hit" of hit, settled, ', ", wait\n"),
+                                  ("hit", "expected one of hit, settled, ", "then one of < <= > >= == !=, then a value"),
+                                  ("hit=95", "then one of < <= > >= == !="), ("<95", "expected one of hit"), ("", "expected one of hit"),
+                                  ("hit<95,", 'report: --fail-on "": expected'), ("hit<lots", 'expected a percentage', 'such as 95 or 99.5, found "lots"'),
+                                  ("hit<95.123", "at most two decimals"), ("hit<-1", "expected a percentage"), ("hit<1e2", "expected a percentage"),
+                                  ("hit<nan", "expected a percentage"), ("held>many", 'expected bytes, such as 1.5GiB or 4096, found "many"'),
+                                  ("wait>2", "expected a time with its unit (ns, us, ms, s, m or h)", 'found "2"'), ("wait>2.s", 'found "2.s"'),
+                                  ("oom>-1", 'expected a whole number, found "-1"'), ("oom>1.5", "expected a whole number"),
+                                  ("\u001b[2Jx<3", "there is no figure"), ("x" * 3000 + "<3", "there is no figure"), ("hit<" + "9" * 400, "expected")):
+            answer = call("report", "--fail-on", condition, "late.jsonl", cwd=DATA)
+            self.assertEqual((answer.returncode, answer.stdout), (2, ""), condition)
+            for word in words:
+                self.assertIn(word, answer.stderr, condition)
+            self.assertNotIn("\u001b", answer.stderr)
+        self.fails(call("report", "--fail-on"), 2, "--fail-on wants conditions")
+        self.fails(call("report", "--fail-on", "hit<1", "--timeline", "late.jsonl", cwd=DATA), 2, "--fail-on judges figures")
+
+    def test_help_lists_every_figure(self):
+        text = call("help", "report").stdout
+        for name in ("hit", "settled", "served", "fixed", "fallback", "oom", "refused", "strict", "miss", "live", "held", "alloc", "wait"):
+            self.assertRegex(text, rf"(?m)^  {name}: ")
+
+
+class Strict(Case):
+    def test_a_settled_cache_that_asked_the_driver_is_named_and_exits_with_1(self):
+        answer = call("report", "four", cwd=DATA)
+        self.assertEqual(answer.returncode, 1)
+        self.assertEqual(answer.stderr, "shapecache: report: SHAPECACHE_STRICT: rank 2: 1 driver allocation in phase fixed that a settled cache "
+                         "should have served, the first of shape 15, 1.82 MiB, at step 9 from train+0x6d0c\n")
+        told = " ".join(answer.stdout.split())
+        self.assertIn("(SHAPECACHE_STRICT), the first of each shape: step 9 1.82 MiB, shape 15, asked for at train+0x6d0c: its shape was never seen "
+                      "before.", told)
+        device = json.loads(call("report", "--json", "four/r2.jsonl", cwd=DATA).stdout)["runs"][0]["processes"][0]["devices"][0]
+        self.assertEqual(device["strict"], 1)
+        self.assertEqual(device["strict_shapes"], [{"step": 9, "shape": 15, "bytes": 1908352, "site": "train+0x6d0c", "lapse": "new-shape"}])
+
+    def test_one_that_kept_to_it_exits_with_0(self):
+        answer = call("report", "four/r0.jsonl", cwd=DATA)
+        self.assertEqual((answer.returncode, answer.stderr), (0, ""))
+        self.assertNotIn("SHAPECACHE_STRICT)", answer.stdout)
+
+    def test_of_a_killed_run_what_has_a_record_counts(self):
+        lines = (DATA / "four/r2.jsonl").read_text().splitlines()
+        at = next(i for i, line in enumerate(lines) if '"ev":"strict"' in line)
+        more = [json.dumps(json.loads(lines[at]) | {"shape": 100 + i, "lapse": word}) for i, word in enumerate(["more", "gone", "later"] * 5)]
+        with tempfile.TemporaryDirectory(prefix="shapecache-cli-") as folder:
+            log = pathlib.Path(folder) / "r0.jsonl"
+            log.write_text("\n".join([*lines[:at + 1], *more]) + "\n")
+            answer = call("report", log)
+        self.assertEqual(answer.returncode, 1)
+        self.assertIn("at least 16 driver allocations in phase fixed", answer.stderr)
+        for words in ("more buffers of its shape were live than ever before.", "a buffer that would have served it had gone back to the driver.",
+                      "train+0x6d0c: later.", "... and 8 more shapes; --json has them"):
+            self.assertIn(words, " ".join(answer.stdout.split()))
 
 
 class Ends(Case):
