@@ -182,6 +182,16 @@ SHAPECACHE_API shapecache_status shapecache_arena_rewind(shapecache_arena *arena
 SHAPECACHE_API shapecache_status shapecache_arena_ignore(shapecache_arena *arena, const void *data);
 SHAPECACHE_API shapecache_status shapecache_arena_heed(shapecache_arena *arena, const void *data);
 
+/* Why it is not known what a device was spared. */
+typedef enum shapecache_arena_doubt {
+    SHAPECACHE_ARENA_SURE = 0,
+    SHAPECACHE_ARENA_UNSEEN = 1, /* a tensor lay, or came back, in memory the cache does not see */
+    SHAPECACHE_ARENA_WITHIN = 2, /* one came back to another place of a block that was not freed */
+    SHAPECACHE_ARENA_OLD = 3,    /* one came back into a block that had been there for long */
+    SHAPECACHE_ARENA_SHARED = 4, /* tensors of several blocks came back into one */
+    SHAPECACHE_ARENA_NOTHING = 5 /* no block was freed while a tensor of it was away */
+} shapecache_arena_doubt;
+
 typedef struct shapecache_arena_info {
     uint64_t capacity;     /* bytes */
     uint64_t mapped;       /* host bytes the arena takes: capacity in whole pages */
@@ -189,7 +199,7 @@ typedef struct shapecache_arena_info {
     uint64_t pin_ns;       /* what page-locking took, in all */
     int64_t node;          /* NUMA node that is near the device; -1: unknown */
     uint64_t used;         /* bytes taken now, alignment included */
-    uint64_t used_peak;    /* and the most so far: the device memory it saved */
+    uint64_t used_peak;    /* and the most so far; what that spared the device: see `spared` */
     uint64_t demand_peak;  /* the most that would have been used by an arena without an end */
     uint64_t pageable;     /* bytes in pageable memory now */
     uint64_t depth;        /* tickets on the stack */
@@ -218,6 +228,14 @@ typedef struct shapecache_arena_info {
     uint64_t mismatched;    /* EMISMATCH, */
     uint64_t driver_errors; /* EDRIVER */
     uint64_t busy;          /* EBUSY */
+    /* Of the arena's device, and of all arenas for it, in the driver's pages, since the run began:
+     * the most that would have been live without them, that is with every block that was freed
+     * while a tensor of it was away still live until the tensor was brought back (or dropped, and
+     * then until what it was brought back to is freed), and by how much that is more than the most
+     * that was live. Both are 0 where it is not known. */
+    uint64_t live_without;
+    uint64_t spared;
+    shapecache_arena_doubt spared_unknown; /* SHAPECACHE_ARENA_SURE: it is known */
 } shapecache_arena_info;
 
 SHAPECACHE_API shapecache_status shapecache_arena_stats(shapecache_arena *arena,

@@ -70,6 +70,16 @@ shapecache_status sc_arena_init(sc_arena *arena, const shapecache_arena_config *
     return status;
 }
 
+/* The entry's tensor is away no more; `target` is 0 where it does not come back. */
+static void end_absence(const sc_arena *arena, sc_entry *entry, sc_address target)
+{
+    void *home = entry->home;
+
+    entry->home = NULL;
+    if (home)
+        arena->watcher.ended(arena->watcher.self, home, entry->source, target);
+}
+
 static void free_pageable(sc_arena *arena, const sc_entry *entry)
 {
     if (entry->place == SC_PLACE_PAGEABLE)
@@ -81,8 +91,9 @@ void sc_arena_release(sc_arena *arena)
     bool is_idle = sc_copies_finish(&arena->copies);
 
     for (uint32_t i = 0; i < arena->stack.count; i++) {
-        const sc_entry *entry = &arena->stack.entries[i];
+        sc_entry *entry = &arena->stack.entries[i];
 
+        end_absence(arena, entry, 0);
         sc_copies_spare(&arena->copies, entry->out);
         sc_copies_spare(&arena->copies, entry->in);
         if (is_idle)
@@ -97,8 +108,10 @@ void sc_arena_release(sc_arena *arena)
 
 void sc_arena_abandon(sc_arena *arena)
 {
-    for (uint32_t i = 0; i < arena->stack.count; i++)
+    for (uint32_t i = 0; i < arena->stack.count; i++) {
+        end_absence(arena, &arena->stack.entries[i], 0);
         free(arena->stack.entries[i].pageable);
+    }
     sc_copies_abandon(&arena->copies);
     sc_pinned_abandon(&arena->pinned);
     sc_stack_release(&arena->stack);
@@ -249,6 +262,8 @@ shapecache_status sc_arena_offload(sc_arena *arena, sc_address source, uint64_t 
         return status;
     }
     count_offload(arena, entry, &one);
+    if (!one.kept && arena->watcher.left)
+        entry->home = arena->watcher.left(arena->watcher.self, source);
     *ticket = ticket_of(entry, stack->count - 1);
     return SHAPECACHE_OK;
 }
@@ -313,6 +328,7 @@ static shapecache_status bring_back(sc_arena *arena, sc_entry *entry, sc_address
                                                .event = entry->in,
                                                .pageable = entry->pageable});
     sc_copies_spare(&arena->copies, entry->out);
+    end_absence(arena, entry, target);
     return SHAPECACHE_OK;
 }
 
@@ -384,6 +400,7 @@ shapecache_status sc_arena_prefetch(sc_arena *arena, shapecache_ticket ticket, s
         return status;
     arena->in_flight += bytes;
     arena->counters.prefetched++;
+    end_absence(arena, entry, target);
     *started = 1;
     return SHAPECACHE_OK;
 }
@@ -423,8 +440,9 @@ void sc_arena_mark(const sc_arena *arena, shapecache_arena_moment *moment)
  * back still brings, and the next copy out comes after this one's. */
 static void drop(sc_arena *arena)
 {
-    const sc_entry *top = sc_stack_top(&arena->stack);
+    sc_entry *top = sc_stack_top(&arena->stack);
 
+    end_absence(arena, top, 0);
     if (top->in)
         arena->in_flight -= top->bytes;
     if (top->pageable) {

@@ -16,8 +16,18 @@
 
 enum { SC_ARENA_ERROR_BYTES = 640, SC_ARENA_NAME_BYTES = 64 };
 
+/* Who wants to know what becomes of sources; zero: nobody. Called when all else has been done. */
+typedef struct sc_arena_watcher {
+    void *self;
+    /* A tensor has left for the host. What is to be told of it later; NULL: nothing. */
+    void *(*left)(void *self, sc_address source);
+    /* Its copy back to `target` was begun, or nobody will ask for it any more (0). Once. */
+    void (*ended)(void *self, void *home, sc_address source, sc_address target);
+} sc_arena_watcher;
+
 typedef struct sc_arena {
     shapecache_arena_config config; /* its name is `name` */
+    sc_arena_watcher watcher;
     char name[SC_ARENA_NAME_BYTES];
     sc_stack stack;
     sc_pinned pinned;

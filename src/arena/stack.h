@@ -37,6 +37,7 @@ typedef struct sc_entry {
     sc_gpu_event out;  /* its copy out; 0: none was made */
     sc_address target; /* where it is on its way to; 0: it is not */
     sc_gpu_event in;   /* that copy */
+    void *home;        /* what the arena's watcher said of its source; NULL: it is away no more */
 } sc_entry;
 
 typedef struct sc_stack {

@@ -57,6 +57,7 @@ void sc_cache_delete(sc_cache *cache)
     sc_cap_release(&cache->cap);
     sc_peak_release(&cache->peak);
     sc_shapes_release(&cache->shapes);
+    sc_spare_release(&cache->spare);
     sc_scopes_release(&cache->scopes);
     free(cache);
 }
@@ -293,7 +294,7 @@ static sc_buffer *serve(sc_cache *cache, sc_shape *shape)
     shape->hits++;
     cache->tally.hits++;
     cache->live_bytes += shape->bytes;
-    sc_state_note_peaks(cache, shape);
+    sc_state_note_peaks(cache, buffer);
     return buffer;
 }
 
@@ -395,7 +396,7 @@ bool sc_cache_allocated(sc_cache *cache, sc_buffer *buffer, sc_address address, 
     }
     buffer->address = address;
     sc_state_move(cache, buffer, SC_STATE_LIVE);
-    sc_state_note_peaks(cache, shape);
+    sc_state_note_peaks(cache, buffer);
     return !former;
 }
 

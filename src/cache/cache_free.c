@@ -39,6 +39,8 @@ bool sc_cache_park(sc_cache *cache, sc_buffer *buffer, uint64_t now)
         return false;
     }
     sc_state_note_free(cache, buffer);
+    if (cache->spare.is_on)
+        sc_spare_freed(&cache->spare, buffer->address);
     buffer->idle_since = now;
     sc_state_change(cache, buffer, SC_STATE_PARKING, SC_STATE_IDLE);
     sc_cap_parked(&cache->cap, buffer);
@@ -76,6 +78,8 @@ void sc_cache_forget(sc_cache *cache, sc_address address)
 
 void sc_cache_forget_context(sc_cache *cache, sc_context context)
 {
+    if (cache->spare.is_on)
+        sc_spare_context_ends(&cache->spare, context);
     for (sc_shape *shape = cache->shapes.newest; shape; shape = shape->older)
         for (uint32_t i = 0; shape->context == context && i < shape->count; i++)
             sc_state_lose(cache, shape->slots[i], SC_LOST_CONTEXT);

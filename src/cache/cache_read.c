@@ -173,6 +173,7 @@ void sc_cache_check(const sc_cache *cache)
     SC_CHECK(cache->spoilt_count == count.spoilt);
     SC_CHECK(cache->live.buffers.used == count.addresses); /* so the table names nothing else */
     SC_CHECK(!cache->rules.is_observing || count.idle == 0);
+    sc_spare_check(&cache->spare);
     check_scopes(cache);
     check_tally(cache);
 }

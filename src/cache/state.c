@@ -7,8 +7,9 @@ static void raise_to(uint64_t *most, uint64_t value)
         *most = value;
 }
 
-void sc_state_note_peaks(sc_cache *cache, sc_shape *shape)
+void sc_state_note_peaks(sc_cache *cache, const sc_buffer *buffer)
 {
+    sc_shape *shape = buffer->shape;
     uint32_t live = shape->of[SC_STATE_LIVE] + shape->of[SC_STATE_PARKING];
 
     const sc_marks now = sc_state_marks(cache);
@@ -19,6 +20,8 @@ void sc_state_note_peaks(sc_cache *cache, sc_shape *shape)
     raise_to(&cache->lap.held, now.held);
     shape->high = shape->high < live ? live : shape->high;
     shape->high_now = shape->high_now < live ? live : shape->high_now;
+    if (cache->spare.is_on)
+        sc_spare_allocated(&cache->spare, buffer->address, cache->granted);
 }
 
 void sc_state_move(sc_cache *cache, sc_buffer *buffer, sc_state to)
@@ -42,6 +45,8 @@ void sc_state_note_free(sc_cache *cache, const sc_buffer *buffer)
 void sc_state_drop(sc_cache *cache, sc_buffer *buffer)
 {
     if (buffer->address) {
+        if (cache->spare.is_on)
+            sc_spare_freed(&cache->spare, buffer->address);
         sc_live_remove(&cache->live, buffer->address);
         buffer->address = 0;
     }

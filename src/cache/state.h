@@ -16,6 +16,7 @@
 #include "cache/peak.h"
 #include "cache/scope.h"
 #include "cache/shape.h"
+#include "cache/spare.h"
 #include "cache/step.h"
 
 struct sc_cache {
@@ -39,6 +40,7 @@ struct sc_cache {
     sc_marks lap;
     uint64_t steps_in[SC_PHASE_COUNT];
     uint64_t fallbacks, ooms;
+    sc_spare spare;
     sc_cache_observer observer;
 };
 
@@ -106,8 +108,8 @@ static inline bool sc_state_is_beyond(const sc_cache *cache, uint64_t bytes)
     return cache->rules.total > 0 && bytes > cache->rules.total;
 }
 
-/* A buffer of `shape` has just become live. */
-void sc_state_note_peaks(sc_cache *cache, sc_shape *shape);
+/* The buffer has just become live. */
+void sc_state_note_peaks(sc_cache *cache, const sc_buffer *buffer);
 
 /* The idle buffer may only be given back from now on. */
 void sc_state_spoil(sc_cache *cache, sc_buffer *buffer);

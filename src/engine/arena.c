@@ -7,6 +7,7 @@
 #include "engine/gift.h"
 #include "engine/logbook.h"
 #include "engine/process.h"
+#include "engine/spared.h"
 #include "engine/thread.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -68,6 +69,7 @@ static shapecache_status make(shapecache_arena **out, const shapecache_arena_con
         free(made);
         return status;
     }
+    made->core.watcher = sc_spared_watcher(made);
     *out = made;
     return SHAPECACHE_OK;
 }

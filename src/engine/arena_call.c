@@ -5,6 +5,7 @@
 #include "engine/arena_log.h"
 #include "engine/gift.h"
 #include "engine/process.h"
+#include "engine/spared.h"
 #include "engine/thread.h"
 #include <errno.h>
 #include <string.h>
@@ -13,8 +14,8 @@
 static struct {
     sc_mutex lock;
     shapecache_arena *first;
-    shapecache_arena_info gone; /* sums of those that were destroyed */
-    unsigned count;             /* all there ever were */
+    shapecache_arena_info gone; /* sums of those of them that were destroyed */
+    unsigned count;             /* all there ever were that may speak */
     char error[SC_ARENA_ERROR_BYTES];
 } all;
 
@@ -154,7 +155,7 @@ shapecache_status sc_arena_end(const sc_arena_call *call, shapecache_status stat
     return status;
 }
 
-void sc_arena_read(const shapecache_arena *arena, shapecache_arena_info *info)
+static void read_counts(const shapecache_arena *arena, shapecache_arena_info *info)
 {
     sc_arena_inform(&arena->core, info);
     info->given = arena->given;
@@ -164,12 +165,38 @@ void sc_arena_read(const shapecache_arena *arena, shapecache_arena_info *info)
     info->busy = atomic_load(&arena->refused);
 }
 
+static void put_spared(const sc_spared *spared, shapecache_arena_info *info)
+{
+    info->spared = spared->bytes;
+    info->live_without = spared->without;
+    info->spared_unknown = (shapecache_arena_doubt)spared->doubt;
+}
+
+static void read_spared(int device, shapecache_arena_info *info)
+{
+    sc_spared spared;
+
+    sc_spared_read(device, &spared);
+    put_spared(&spared, info);
+}
+
+void sc_arena_read(const shapecache_arena *arena, shapecache_arena_info *info)
+{
+    read_counts(arena, info);
+    read_spared(arena->device, info);
+}
+
+static bool is_quiet(const shapecache_arena *arena)
+{
+    return arena->core.config.flags & SHAPECACHE_ARENA_QUIET;
+}
+
 void sc_arenas_add(shapecache_arena *arena)
 {
     sc_lock(&all.lock);
     arena->next = all.first;
     all.first = arena;
-    all.count++;
+    all.count += !is_quiet(arena);
     sc_unlock(&all.lock);
 }
 
@@ -177,7 +204,7 @@ void sc_arenas_remove(shapecache_arena *arena)
 {
     shapecache_arena_info info;
 
-    sc_arena_read(arena, &info);
+    read_counts(arena, &info);
     sc_lock(&all.lock);
     for (shapecache_arena **at = &all.first; *at; at = &(*at)->next) {
         if (*at != arena)
@@ -185,7 +212,8 @@ void sc_arenas_remove(shapecache_arena *arena)
         *at = arena->next;
         break;
     }
-    sc_arena_add(&all.gone, &info);
+    if (!is_quiet(arena))
+        sc_arena_add(&all.gone, &info);
     sc_unlock(&all.lock);
 }
 
@@ -202,9 +230,11 @@ static bool read_nth(unsigned n, char name[SC_ARENA_NAME_BYTES], int *device,
     if (arena) {
         copy_words(name, SC_ARENA_NAME_BYTES, arena->core.name);
         *device = arena->device;
-        sc_arena_read(arena, info);
+        read_counts(arena, info);
     }
     sc_unlock(&all.lock);
+    if (arena)
+        read_spared(*device, info);
     return arena != NULL;
 }
 
@@ -221,16 +251,21 @@ void sc_arenas_record(void)
 void sc_arenas_say(void)
 {
     shapecache_arena_info sum, info;
+    sc_spared spared;
 
     sc_lock(&all.lock);
     unsigned count = all.count;
 
     sum = all.gone;
     for (const shapecache_arena *arena = all.first; arena; arena = arena->next) {
-        sc_arena_read(arena, &info);
+        if (is_quiet(arena))
+            continue;
+        read_counts(arena, &info);
         sc_arena_add(&sum, &info);
     }
     sc_unlock(&all.lock);
+    sc_spared_sum(&spared);
+    put_spared(&spared, &sum);
     sc_arena_say_end(&sum, count);
 }
 

@@ -2,6 +2,7 @@
 #include "engine/arena_log.h"
 #include "base/text.h"
 #include "engine/logbook.h"
+#include "engine/spared.h"
 #include "log/record.h"
 
 enum { RECORD_BYTES = 8 << 10, LINE_BYTES = 1024 };
@@ -42,6 +43,21 @@ static void put_traffic(sc_record *record, const shapecache_arena_info *info)
     sc_record_u64(record, SC_F_ERRORS,
                   info->wrong_order + info->full + info->mismatched + info->driver_errors +
                       info->busy);
+    sc_record_u64(record, SC_F_WRONG_ORDER, info->wrong_order);
+    sc_record_u64(record, SC_F_FULL, info->full);
+    sc_record_u64(record, SC_F_MISMATCHED, info->mismatched);
+    sc_record_u64(record, SC_F_DRIVER_ERRORS, info->driver_errors);
+    sc_record_u64(record, SC_F_BUSY, info->busy);
+}
+
+/* Only where anything has left. */
+static void put_spared(sc_record *record, const shapecache_arena_info *info)
+{
+    if (!info->bytes_out)
+        return;
+    sc_spared_record(record, &(sc_spared){.doubt = (sc_spare_doubt)info->spared_unknown,
+                                          .without = info->live_without,
+                                          .bytes = info->spared});
 }
 
 void sc_arena_record(const char *name, int device, const char *what,
@@ -59,6 +75,7 @@ void sc_arena_record(const char *name, int device, const char *what,
     sc_record_string(&record, SC_F_WHAT, what);
     put_memory(&record, info);
     put_traffic(&record, info);
+    put_spared(&record, info);
     if (sc_record_end(&record))
         sc_logbook_write(line.at, line.used, false);
 }
@@ -98,6 +115,21 @@ static void add_count(sc_text *text, uint64_t count, const char *after)
     sc_text_string(text, after);
 }
 
+static void add_spared(sc_text *text, const shapecache_arena_info *sum)
+{
+    if (!sum->bytes_out)
+        return;
+    if (sum->spared_unknown) {
+        sc_text_string(text, "; what the device was spared is not known: ");
+        sc_text_string(text, sc_spared_why_not((sc_spare_doubt)sum->spared_unknown));
+        return;
+    }
+    add_size(text, "; spared the device ", sum->spared);
+    add_size(text, ": at most ", sum->live_without - sum->spared);
+    add_size(text, " were live, ", sum->live_without);
+    sc_text_string(text, " without");
+}
+
 void sc_arena_say_end(const shapecache_arena_info *sum, unsigned arenas)
 {
     char bytes[LINE_BYTES];
@@ -118,6 +150,7 @@ void sc_arena_say_end(const shapecache_arena_info *sum, unsigned arenas)
     add_count(&text, sum->went_pageable, " to pageable memory");
     add_count(&text, sum->rewound, " rewound");
     add_count(&text, sum->full, " refused: activation arena is full");
+    add_spared(&text, sum);
     if (sum->demand_peak > sum->capacity) {
         sc_text_string(&text, "; a capacity of ");
         sc_text_u64(&text, sum->demand_peak);

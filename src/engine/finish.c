@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The end of the run: the last records, and what is said of it. */
 #include "base/text.h"
+#include "cache/away.h"
 #include "engine/arena_call.h"
 #include "engine/device.h"
 #include "engine/engine.h"
@@ -44,6 +45,7 @@ void sc_engine_finish(void)
     sc_refusals refusals = {.count = 0};
     sc_fallback fallback = {.step = 0};
     unsigned count = 0;
+    sc_spared spared;
 
     /* exit() was called from a signal handler while this thread holds a lock of ours */
     if (sc_thread_self.locks || !sc_process_end())
@@ -55,7 +57,8 @@ void sc_engine_finish(void)
     for (sc_device *device = sc_device_next(NULL); device; device = sc_device_next(device)) {
         sc_lock(&device->lock);
         sc_cache_read_totals(device->cache, &totals[count]);
-        sc_journal_end(&device->journal, &totals[count], sc_oom_is_unrecovered(device));
+        sc_cache_read_spared(device->cache, &spared);
+        sc_journal_end(&device->journal, &totals[count], &spared, sc_oom_is_unrecovered(device));
         add_refusals(&refusals, &device->journal.refusals);
         if (device->journal.fallback.step)
             fallback = device->journal.fallback;

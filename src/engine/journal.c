@@ -3,6 +3,7 @@
 #include "engine/logbook.h"
 #include "engine/process.h"
 #include "engine/site.h"
+#include "engine/spared.h"
 #include "shapecache/shapecache.h"
 
 /* At level event rows are written once there are so many bytes of them; the rest of the outbox is
@@ -541,7 +542,8 @@ static void doors_field(sc_record *record)
     sc_text_char(record->text, ']');
 }
 
-void sc_journal_end(sc_journal *journal, const sc_cache_totals *totals, bool is_unrecovered)
+void sc_journal_end(sc_journal *journal, const sc_cache_totals *totals, const sc_spared *spared,
+                    bool is_unrecovered)
 {
     if (!sc_logbook_is_open())
         return;
@@ -561,6 +563,8 @@ void sc_journal_end(sc_journal *journal, const sc_cache_totals *totals, bool is_
     tally_fields(&record, &totals->all);
     if (is_unrecovered)
         sc_record_u64(&record, SC_F_UNRECOVERED, 1);
+    if (spared->doubt != SC_SPARE_NOTHING)
+        sc_spared_record(&record, spared);
     doors_field(&record);
     sc_outbox_end(&journal->outbox, &record, true);
 }

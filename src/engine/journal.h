@@ -10,7 +10,7 @@
 #ifndef SC_ENGINE_JOURNAL_H
 #define SC_ENGINE_JOURNAL_H
 
-#include "cache/cache.h"
+#include "cache/away.h"
 #include "engine/outbox.h"
 #include "engine/strict.h"
 #include "engine/verdict.h"
@@ -101,7 +101,8 @@ void sc_journal_scope(sc_journal *journal, const char *name,
 /* A shape's row at the end of `text`; false: did not fit. */
 bool sc_journal_shape(sc_journal *journal, sc_text *text, const sc_shape_row *row);
 /* The totals' row. `is_unrecovered`: an out-of-memory was the last that happened. */
-void sc_journal_end(sc_journal *journal, const sc_cache_totals *totals, bool is_unrecovered);
+void sc_journal_end(sc_journal *journal, const sc_cache_totals *totals, const sc_spared *spared,
+                    bool is_unrecovered);
 
 /* Why it came to that, in words. */
 void sc_fallback_explain(sc_text *text, const sc_fallback *fallback);

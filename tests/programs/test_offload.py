@@ -100,6 +100,26 @@ def a_pass_through_the_arena_needs_less_device_memory(build):
            f"{through.report['peak']} bytes at most, {plain.report['peak']} without the arena")
 
 
+def end(run):
+    """The record of totals."""
+    return next(row for row in reversed(run.log) if row["ev"] == "end")
+
+
+@case
+def what_one_run_says_that_the_device_was_spared_is_the_difference_of_two(build):
+    plain = end(Run(build))["live_peak"]
+    for more in (), ("--ahead", "0"), ("--behind", "1000"), ("--pageable",):
+        run = offloaded(build, ALL // 3 if more == ("--pageable",) else ALL, *more)
+        told = end(run)
+        expect(told["live_without"] == plain, f"{more}: {told['live_without']} bytes without the arena, in truth {plain}")
+        expect(told["spared"] == plain - told["live_peak"], f"{more}: {told}")
+        expect(told["spared"] > TENSOR or "1000" in more, f"{more}: {told}")
+        if not more:
+            expect(f"; spared the device {told['spared'] / 2**20:.1f} MiB: at most " in run.stderr, run.stderr)
+    half = offloaded(build, ALL // 2, "--keep")
+    expect(end(half)["live_without"] == plain, end(half))
+
+
 @case
 def what_does_not_fit_stays_on_the_device_or_is_an_error(build):
     plain = Run(build, library=False)

@@ -121,9 +121,10 @@ class Pointers(Case):
 class Summary(unittest.TestCase):
     """The line at the end of `run --torch --offload`."""
 
-    def line(self, out, back, unasked=0, **counts):
+    def line(self, out, back, unasked=0, unknown=0, **counts):
         told = offload.Offload(None, "1MiB", None)
-        stats = types.SimpleNamespace(bytes_out=out, bytes_in=back, used_peak=3 << 20, demand_peak=1, capacity=1)
+        stats = types.SimpleNamespace(bytes_out=out, bytes_in=back, used_peak=3 << 20, demand_peak=1, capacity=1,
+                                      spared=2 << 20, live_without=9 << 20, spared_unknown=unknown)
         told._arenas = [types.SimpleNamespace(stats=lambda: stats)]
         told._devices = {0: types.SimpleNamespace(counts=collections.Counter(counts), unasked=lambda: unasked)}
         return told.summary()
@@ -131,7 +132,14 @@ class Summary(unittest.TestCase):
     def test_its_counts_add_up_to_all_that_was_saved(self):
         text = self.line(8 << 20, 8 << 20, saved=20, offloaded=8, early=2, shared=3, kept=1, failed=2, skipped_leaf=5, skipped_small=1)
         self.assertEqual(text, "offloaded 8 of 20 saved tensors (2 of them came back early), 9 stayed, 3 had been saved before; 8 MiB out "
-                               "and 8 MiB back; the arena held at most 3 MiB; streams waited 0.000 s for copies")
+                               "and 8 MiB back; the arena held at most 3 MiB; that spared the device 2 MiB at the peak (7 MiB live, 9 MiB "
+                               "without); streams waited 0.000 s for copies")
+
+    def test_it_says_why_it_is_not_known_what_the_device_was_spared(self):
+        for unknown, why in enumerate(arena_module.SPARED_UNKNOWN[1:], 1):
+            self.assertIn(f"; what that spared the device is not known: {why}; ",
+                          self.line(8 << 20, 8 << 20, saved=7, offloaded=7, unknown=unknown))
+        self.assertNotIn("spared", self.line(0, 0, saved=7))
 
     def test_it_says_where_few_bytes_or_none_came_back_and_why(self):
         self.assertIn("; none of the bytes came back: of all tensors 7 were never asked for, and 0 were still",

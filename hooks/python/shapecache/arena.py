@@ -42,11 +42,19 @@ class _Moment(ctypes.Structure):
 _COUNTERS = ("capacity", "mapped", "pinned", "pin_ns", "node", "used", "used_peak", "demand_peak", "pageable", "depth",
              "depth_peak", "passes", "offloads", "onloads", "bytes_out", "bytes_in", "kept_ignored", "kept_small", "kept_last",
              "kept_full", "kept_dry", "kept_bytes", "went_pageable", "prefetched", "prefetch_refused", "rewound", "given",
-             "waits", "wait_ns", "given_pending", "wrong_order", "full", "mismatched", "driver_errors", "busy")
+             "waits", "wait_ns", "given_pending", "wrong_order", "full", "mismatched", "driver_errors", "busy", "live_without",
+             "spared", "spared_unknown")
+_TYPES = {"node": ctypes.c_int64, "spared_unknown": ctypes.c_int}
+# what spared_unknown means
+SPARED_UNKNOWN = ("", "a tensor lay, or came back, in memory that the cache does not see",
+                  "a tensor came back to another place of a block that was not freed",
+                  "a tensor came back into a block that had been there for long",
+                  "tensors of several blocks came back into one",
+                  "no block was freed while a tensor of it was away")
 
 
 class _Info(ctypes.Structure):
-    _fields_ = [(name, ctypes.c_int64 if name == "node" else ctypes.c_uint64) for name in _COUNTERS]
+    _fields_ = [(name, _TYPES.get(name, ctypes.c_uint64)) for name in _COUNTERS]
 
 
 ArenaStats = dataclasses.make_dataclass("ArenaStats", [(name, int) for name in _COUNTERS], frozen=True)

@@ -3,15 +3,15 @@
 
 The hooks are pushed once, when torch has been imported, below any of the program's own. An arena for a device is made when
 the first of its tensors is saved. Whatever fails in here leaves tensors where they are. At the end one line tells what
-moved, what stayed, how much the arenas held, and how long streams waited for copies. What the device was spared cannot be
-known from one run: tensors share memory, and others may hold it."""
+moved, what stayed, how much the arenas held, what the devices were spared by it at the peak, and how long streams waited for
+copies."""
 
 import atexit
 import os
 
 from shapecache import _library
 from shapecache.activations import COUNTS, Activations
-from shapecache.arena import Arena, _bytes
+from shapecache.arena import SPARED_UNKNOWN, Arena, _bytes
 
 
 def _available():
@@ -126,7 +126,7 @@ class Offload:
         stayed = counts["kept"] + counts["failed"] + sum(n for name, n in counts.items() if name.startswith("skipped_"))
         text = (f"offloaded {counts['offloaded']} of {counts['saved']} saved tensors ({counts['early']} of them came back early), "
                 f"{stayed} stayed, {counts['shared']} had been saved before; {_size(out)} out and {_size(back)} back; "
-                f"the arena held at most {_size(sum(s.used_peak for s in stats))}; "
+                f"the arena held at most {_size(sum(s.used_peak for s in stats))}; {_spared(stats) if out else ''}"
                 f"streams waited {sum(w.seconds for w in self._waits):.3f} s for copies")
         if back < out // 4:
             unasked = sum(one.unasked() for one in self._devices.values() if one)
@@ -145,6 +145,15 @@ class Offload:
             text = f"no figures: {error}"
         if text:
             self._say(text)
+
+
+def _spared(stats):
+    """What the devices were spared at their peaks, or why that is not known. Each has one arena."""
+    unknown = next((s.spared_unknown for s in stats if s.spared_unknown), 0)
+    if unknown:
+        return f"what that spared the device is not known: {SPARED_UNKNOWN[unknown]}; "
+    spared, without = sum(s.spared for s in stats), sum(s.live_without for s in stats)
+    return f"that spared the device {_size(spared)} at the peak ({_size(without - spared)} live, {_size(without)} without); "
 
 
 def _size(count):
