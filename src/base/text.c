@@ -119,10 +119,9 @@ void sc_text_size(sc_text *text, uint64_t bytes)
     sc_text_string(text, units[unit]);
 }
 
-/* Bytes of the well-formed UTF-8 character at `s`, 0 when it is none (RFC 3629: no overlong forms,
- * no surrogates, nothing above 10FFFF). Reads no further than the terminator. */
-static unsigned utf8_length(const unsigned char *s)
+unsigned sc_text_character(const char *utf8)
 {
+    const unsigned char *s = (const unsigned char *)utf8;
     unsigned count = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
 
     if (s[0] > 0xf4)
@@ -142,7 +141,7 @@ void sc_text_json(sc_text *text, const char *string)
 
     sc_text_char(text, '"');
     while (*s) {
-        unsigned count = utf8_length(s);
+        unsigned count = sc_text_character((const char *)s);
 
         if (*s == '"' || *s == '\\') {
             sc_text_char(text, '\\');

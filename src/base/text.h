@@ -37,6 +37,9 @@ const char *sc_text_terminate(sc_text *text);
 bool sc_parse_u64(const char *string, uint64_t *out);
 bool sc_parse_size(const char *string, uint64_t *out); /* 12, 12B, 64KiB, 64k, 1.5GB; 1024s */
 
+/* Bytes of the well-formed UTF-8 character at `utf8`, 0 when it is none (RFC 3629: no overlong
+ * forms, no surrogates, nothing above 10FFFF). Reads no further than the terminator. */
+unsigned sc_text_character(const char *utf8);
 /* The length of as much of `utf8` as fits into `most` bytes, no character cut in two. */
 size_t sc_text_fitting(const char *utf8, size_t length, size_t most);
 

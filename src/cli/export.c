@@ -9,11 +9,12 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const sc_export_format *const formats[] = {
-    &sc_export_trace,     &sc_export_rmm,        &sc_export_csv,        &sc_export_chrome,
-    &sc_export_collapsed, &sc_export_speedscope, &sc_export_openmetrics};
-enum { FORMATS = sizeof formats / sizeof(const sc_export_format *) };
+    &sc_export_trace,     &sc_export_rmm,        &sc_export_csv,         &sc_export_chrome,
+    &sc_export_collapsed, &sc_export_speedscope, &sc_export_openmetrics, &sc_export_torch};
+enum { FORMATS = sizeof formats / sizeof(const sc_export_format *), DEFAULT_LAST = 200000 };
 
 static const char *const levels[] = {
     [SC_LEVEL_SUMMARY] = "summary", [SC_LEVEL_STEP] = "step", [SC_LEVEL_EVENT] = "event"};
@@ -211,6 +212,11 @@ static int parse_option(export_request *request, const char *option, const char 
             return sc_usage(&sc_command_export, "export: --dev wants the number of a device");
         return 0;
     }
+    if (!strcmp(option, "--last")) {
+        if (!value || !sc_parse_u64(value, &request->export.last) || !request->export.last)
+            return sc_usage(&sc_command_export, "export: --last wants a number of events");
+        return 0;
+    }
     if (!strcmp(option, "--out")) {
         request->out = value;
         return value && *value
@@ -242,6 +248,9 @@ static int parse(export_request *request, int count, char **arguments)
         return parse_format(request, NULL);
     if (!request->logs.count)
         return sc_usage(&sc_command_export, "export: which log, or folder of a run?");
+    if (request->format->is_binary && !request->out && isatty(STDOUT_FILENO))
+        return sc_usage(&sc_command_export, "export: %s is no text: name a file with --out",
+                        request->format->name);
     if (request->format->is_of_one && request->logs.count > 1)
         return sc_usage(&sc_command_export, "export: %s takes one log: name one, %s to %s",
                         request->format->name, request->logs.at[0],
@@ -251,7 +260,7 @@ static int parse(export_request *request, int count, char **arguments)
 
 static int export_logs(int count, char **arguments)
 {
-    export_request request = {.export = {.rows = SC_EV_STEP}};
+    export_request request = {.export = {.rows = SC_EV_STEP, .last = DEFAULT_LAST}};
     int status = parse(&request, count, arguments);
 
     if (!status)
@@ -282,13 +291,16 @@ const sc_command sc_command_export = {
             "                    for flame graph scripts\n"
             "  --to speedscope   the same, for speedscope.app\n"
             "  --to openmetrics  the totals of each device\n"
+            "  --to torch-snapshot  a pickle for PyTorch's memory_viz, as its memory snapshots\n"
+            "               are: one log, one device\n"
             "\n"
             "  --out FILE   write there, replacing what is there; else to standard output\n"
-            "  --dev N      only device N; trace and rmm take the first one they meet\n"
+            "  --dev N      only device N; the formats of one take the first they meet\n"
+            "  --last N     of torch-snapshot, the last N events (200000)\n"
             "  --rows KIND  of csv, the kind of record (docs/log.md): step, if not told\n"
             "\n"
-            "trace and rmm need a log of level event, csv and chrome of level step or event,\n"
-            "the others any (SHAPECACHE_LOG_LEVEL, when the program runs).\n"
+            "trace, rmm and torch-snapshot need a log of level event, csv and chrome of level\n"
+            "step or event, the others any (SHAPECACHE_LOG_LEVEL, when the program runs).\n"
             "\n"
             "exit status: 0, 2 usage, 3 a log that is unreadable, malformed or lacks the\n"
             "records, or a FILE that cannot be written\n",

@@ -18,6 +18,7 @@ typedef struct sc_export {
     sc_event rows; /* of csv */
     bool has_device;
     uint64_t device; /* the only one that is wanted */
+    uint64_t last;   /* of torch-snapshot: at most so many events, the last ones */
     uint64_t base;   /* earliest wall clock at t = 0 of all logs, 0: not told */
 
     /* the log that is read */
@@ -33,6 +34,7 @@ typedef struct sc_export_format {
     const char *name;
     bool is_of_one; /* takes one log, and of it one device */
     bool is_timed;  /* wants `base` */
+    bool is_binary; /* not for a terminal */
     /* What the log must hold, as a level of SHAPECACHE_LOG_LEVEL. */
     unsigned (*level)(const sc_export *export);
     void (*begin)(sc_export *export); /* before the first log */
@@ -44,7 +46,7 @@ typedef struct sc_export_format {
 } sc_export_format;
 
 extern const sc_export_format sc_export_trace, sc_export_csv, sc_export_rmm, sc_export_chrome,
-    sc_export_collapsed, sc_export_speedscope, sc_export_openmetrics;
+    sc_export_collapsed, sc_export_speedscope, sc_export_openmetrics, sc_export_torch;
 
 /* False, with *error set: for `take`. */
 bool sc_export_bad(sc_export *export, const char *format, ...)

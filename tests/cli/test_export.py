@@ -241,7 +241,7 @@ class Export(Case):
         self.assertEqual(log.read_bytes(), pathlib.Path(LOG).read_bytes())
 
     def test_what_cannot_be_understood_is_refused(self):
-        self.fails(call("export", LOG), 2, "--to wants trace, rmm, csv, chrome, collapsed, speedscope or openmetrics")
+        self.fails(call("export", LOG), 2, "--to wants trace, rmm, csv, chrome, collapsed, speedscope, openmetrics or torch-snapshot")
         self.fails(call("export", "--to", "pdf", LOG), 2, "--to wants")
         self.fails(call("export", "--to"), 2, "--to wants")
         self.fails(call("export", "--to", "csv"), 2, "which log")
