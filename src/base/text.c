@@ -135,6 +135,39 @@ unsigned sc_text_character(const char *utf8)
     return count;
 }
 
+static uint32_t code_point(const unsigned char *s, unsigned count)
+{
+    static const unsigned char first[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
+    uint32_t code = s[0] & first[count];
+
+    for (unsigned i = 1; i < count; i++)
+        code = code << 6 | (s[i] & 0x3f);
+    return code;
+}
+
+static bool is_control(uint32_t code)
+{
+    return code < 0x20 || (code >= 0x7f && code < 0xa0) || (code >= 0x200e && code <= 0x200f) ||
+           (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
+}
+
+size_t sc_text_shown(const char *text, bool *is_plain)
+{
+    unsigned count = sc_text_character(text);
+
+    *is_plain = count > 0 && !is_control(code_point((const unsigned char *)text, count));
+    return count ? count : 1;
+}
+
+/* \u and four digits: nothing that is_control() names needs more. */
+static void escape(sc_text *text, uint32_t code)
+{
+    sc_text_string(text, "\\u");
+    for (uint32_t digit = 0x1000; digit > 1 && code < digit; digit >>= 4)
+        sc_text_char(text, '0');
+    sc_text_hex(text, code);
+}
+
 void sc_text_json(sc_text *text, const char *string)
 {
     const unsigned char *s = (const unsigned char *)string;
@@ -148,9 +181,11 @@ void sc_text_json(sc_text *text, const char *string)
             sc_text_char(text, (char)*s++);
         } else if (*s == '\n' || *s == '\t') {
             sc_text_string(text, *s++ == '\n' ? "\\n" : "\\t");
-        } else if (count == 0 || *s < 0x20 || *s == 0x7f) {
-            sc_text_string(text, *s < 0x10 ? "\\u000" : "\\u00");
-            sc_text_hex(text, *s++);
+        } else if (count == 0) {
+            escape(text, *s++);
+        } else if (is_control(code_point(s, count))) {
+            escape(text, code_point(s, count));
+            s += count;
         } else {
             sc_text_bytes(text, (const char *)s, count);
             s += count;

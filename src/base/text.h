@@ -27,7 +27,8 @@ void sc_text_u64(sc_text *text, uint64_t value);  /* decimal */
 void sc_text_i64(sc_text *text, int64_t value);   /* decimal */
 void sc_text_hex(sc_text *text, uint64_t value);  /* lower case, no prefix */
 void sc_text_size(sc_text *text, uint64_t bytes); /* 3 digits and a binary unit: 1.50 GiB */
-/* A JSON string with quotes: control characters, quotes and bytes that are not UTF-8 escaped. */
+/* A JSON string with quotes: quotes, bytes that are not UTF-8, and what could drive a terminal (see
+ * sc_text_shown) escaped. */
 void sc_text_json(sc_text *text, const char *string);
 /* Terminates (cutting the last byte of a full buffer if need be) and returns the start. */
 const char *sc_text_terminate(sc_text *text);
@@ -36,6 +37,11 @@ const char *sc_text_terminate(sc_text *text);
  * one. */
 bool sc_parse_u64(const char *string, uint64_t *out);
 bool sc_parse_size(const char *string, uint64_t *out); /* 12, 12B, 64KiB, 64k, 1.5GB; 1024s */
+
+/* Bytes of the character at `text`, which has not ended: 1 where it is no UTF-8. *is_plain: it does
+ * nothing to a terminal but show; false for control characters (C0, DEL, C1), separators of lines,
+ * what turns the direction of writing, and for what is no UTF-8. */
+size_t sc_text_shown(const char *text, bool *is_plain);
 
 /* Bytes of the well-formed UTF-8 character at `utf8`, 0 when it is none (RFC 3629: no overlong
  * forms, no surrogates, nothing above 10FFFF). Reads no further than the terminator. */

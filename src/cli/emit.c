@@ -104,11 +104,27 @@ size_t sc_emit_quoted(char *out, size_t bytes, const char *word)
 
 static void put_safely(const char *text)
 {
-    for (; *text; text++) {
-        unsigned char c = (unsigned char)*text;
+    while (*text) {
+        bool is_plain;
+        size_t bytes = sc_text_shown(text, &is_plain);
 
-        putc((c < 0x20 && c != '\n') || c == 0x7f ? '?' : c, out_file());
+        if (is_plain || *text == '\n')
+            fwrite(text, 1, bytes, out_file());
+        else
+            putc('?', out_file());
+        text += bytes;
     }
+}
+
+/* Characters, as many as columns of most scripts. */
+static size_t width_of(const char *text, size_t bytes)
+{
+    size_t width = 0;
+    bool is_plain;
+
+    for (size_t at = 0; at < bytes && text[at]; width++)
+        at += sc_text_shown(text + at, &is_plain);
+    return width;
 }
 
 void sc_emit(const char *format, ...)
@@ -143,14 +159,14 @@ static size_t word_length(const char *text)
 
 void sc_emit_wrapped(const char *head, unsigned indent, const char *text)
 {
-    size_t column = strlen(head);
+    size_t column = width_of(head, SIZE_MAX);
     bool is_fresh = true;
 
     sc_emit("%s", head);
     while (*text) {
-        size_t length = word_length(text);
+        size_t length = word_length(text), width = width_of(text, length);
 
-        if (!is_fresh && column + 1 + length > SC_EMIT_WIDTH) {
+        if (!is_fresh && column + 1 + width > SC_EMIT_WIDTH) {
             sc_emit("\n%*s", (int)indent, "");
             column = indent;
         } else if (!is_fresh) {
@@ -158,7 +174,7 @@ void sc_emit_wrapped(const char *head, unsigned indent, const char *text)
             column++;
         }
         sc_emit("%.*s", (int)length, text);
-        column += length;
+        column += width;
         is_fresh = false;
         text += length + strspn(text + length, " ");
     }
@@ -176,9 +192,14 @@ void sc_table_cell(sc_table *table, const char *text)
 /* The last column, if it is aligned left, gets what is left of the line. */
 static void print_last(const char *cell, unsigned column)
 {
-    size_t length = strlen(cell), room = column + 8 < SC_EMIT_WIDTH ? SC_EMIT_WIDTH - column : 8;
+    size_t width = width_of(cell, SIZE_MAX);
+    size_t room = column + 8 < SC_EMIT_WIDTH ? SC_EMIT_WIDTH - column : 8;
+    size_t skipped = width > room ? width - room + 2 : 0;
+    bool is_plain;
 
-    sc_emit("%s%s", length > room ? ".." : "", cell + (length > room ? length - room + 2 : 0));
+    for (size_t i = 0; i < skipped; i++)
+        cell += sc_text_shown(cell, &is_plain);
+    sc_emit("%s%s", skipped ? ".." : "", cell);
 }
 
 static void print_row(const sc_table *table, const unsigned *widths, const char *const *cells)
@@ -186,15 +207,18 @@ static void print_row(const sc_table *table, const unsigned *widths, const char 
     unsigned column = 0, last = table->columns - 1;
 
     for (unsigned i = 0; i < last; i++) {
-        int room = (int)widths[i];
+        int blanks = (int)(widths[i] - width_of(cells[i], SIZE_MAX)), gap = (int)table->gap;
 
-        sc_emit(table->is_left[i] ? "%-*s%*s" : "%*s%*s", room, cells[i], (int)table->gap, "");
+        if (table->is_left[i])
+            sc_emit("%s%*s", cells[i], blanks + gap, "");
+        else
+            sc_emit("%*s%s%*s", blanks, "", cells[i], gap, "");
         column += widths[i] + table->gap;
     }
     if (table->is_left[last])
         print_last(cells[last], column);
     else
-        sc_emit("%*s", (int)widths[last], cells[last]);
+        sc_emit("%*s%s", (int)(widths[last] - width_of(cells[last], SIZE_MAX)), "", cells[last]);
     sc_emit("\n");
 }
 
@@ -203,11 +227,11 @@ void sc_table_print(sc_table *table)
     unsigned widths[SC_TABLE_COLUMNS] = {0};
 
     for (unsigned i = 0; i < table->columns; i++) {
-        widths[i] = (unsigned)strlen(table->titles[i]);
+        widths[i] = (unsigned)width_of(table->titles[i], SIZE_MAX);
         for (unsigned cell = i; cell < table->used; cell += table->columns) {
-            unsigned length = (unsigned)strlen(table->cells[cell]);
+            unsigned width = (unsigned)width_of(table->cells[cell], SIZE_MAX);
 
-            widths[i] = length > widths[i] ? length : widths[i];
+            widths[i] = width > widths[i] ? width : widths[i];
         }
     }
     print_row(table, widths, table->titles);

@@ -18,14 +18,16 @@ enum { COMMANDS = sizeof(commands) / sizeof(const sc_command *) };
 
 static void __attribute__((format(printf, 1, 0))) say(const char *format, va_list arguments)
 {
-    char text[2048] = "shapecache: ";
-    size_t used = strlen(text);
+    char text[2048], shown[sizeof text + 16];
+    sc_text out = sc_text_over(shown, sizeof shown);
+    bool is_plain;
 
-    vsnprintf(text + used, sizeof text - used, format, arguments);
-    for (char *c = text; *c; c++)
-        if ((unsigned char)*c < 0x20 || *c == 0x7f)
-            *c = '?';
-    fprintf(stderr, "%s\n", text);
+    vsnprintf(text, sizeof text, format, arguments);
+    for (size_t at = 0, bytes; text[at]; at += bytes) {
+        bytes = sc_text_shown(text + at, &is_plain);
+        sc_text_bytes(&out, is_plain ? text + at : "?", is_plain ? bytes : 1);
+    }
+    fprintf(stderr, "shapecache: %s\n", sc_text_terminate(&out));
 }
 
 void sc_say(const char *format, ...)

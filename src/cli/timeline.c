@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LANES_MOST = 5, ROWS_MOST = 25, SCOPES_MOST = 32 };
+enum { LANES_MOST = 5, ROWS_MOST = 25, SCOPES_MOST = 32, COUNTED_MOST = 1 << 28 };
 
 typedef struct point {
     uint64_t step, live, idle, live_peak, held_peak;
@@ -208,7 +208,7 @@ typedef struct row {
 static row read_row(const timeline *all, size_t next[LANES_MOST], uint64_t first, uint64_t each)
 {
     row one = {.first = first,
-               .last = first + each < all->steps ? first + each - 1 : all->steps - 1};
+               .last = each < all->steps - first ? first + each - 1 : all->steps - 1};
 
     for (unsigned i = 0; i < all->count; i++) {
         const lane *from = &all->lanes[i];
@@ -251,7 +251,7 @@ static unsigned put_rows(const timeline *all, sc_table *table, uint64_t each)
     row last = read_row(all, next, 0, each);
     unsigned count = 1;
 
-    for (uint64_t first = each; first < all->steps; first += each) {
+    for (uint64_t first = each; first >= each && first < all->steps; first += each) {
         row one = read_row(all, next, first, each);
 
         if (is_same(all, &last, &one)) {
@@ -270,8 +270,9 @@ static unsigned put_rows(const timeline *all, sc_table *table, uint64_t each)
 
 static void tell_steps(const timeline *all)
 {
-    const uint64_t few = (all->steps + ROWS_MOST - 1) / ROWS_MOST;
-    const uint64_t each = put_rows(all, NULL, 1) > ROWS_MOST ? few : 1;
+    const uint64_t few = all->steps / ROWS_MOST + (all->steps % ROWS_MOST > 0);
+    const bool is_long = all->steps > COUNTED_MOST || put_rows(all, NULL, 1) > ROWS_MOST;
+    const uint64_t each = is_long ? few : 1;
     char titles[LANES_MOST][2][8];
     sc_table table = {.titles = {"step"}, .columns = 1 + 2 * all->count, .gap = 2};
 

@@ -100,6 +100,42 @@ START_TEST(json_strings_escape_what_json_forbids)
 }
 END_TEST
 
+START_TEST(what_could_drive_a_terminal_is_told_from_what_shows)
+{
+    static const struct {
+        const char *text;
+        size_t bytes;
+        bool is_plain;
+    } rows[] = {{"a", 1, true},
+                {"\xc3\xa9", 2, true},
+                {"\xf0\x9f\x98\x80", 4, true},
+                {"\x1b[2J", 1, false},
+                {"\n", 1, false},
+                {"\x7f", 1, false},
+                {"\xc2\x9b"
+                 "2J",
+                 2, false}, /* CSI as one character */
+                {"\xc2\xa0", 2, true},
+                {"\xe2\x80\xae", 3, false}, /* right to left from here on */
+                {"\xe2\x80\xa8", 3, false}, /* line separator */
+                {"\xe2\x81\xa6", 3, false},
+                {"\xe2\x80\xaf", 3, true},
+                {"\x9b", 1, false},
+                {"\xc3", 1, false},
+                {"\xed\xa0\x80", 1, false}};
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        bool is_plain = !rows[i].is_plain;
+
+        ck_assert_uint_eq(sc_text_shown(rows[i].text, &is_plain), rows[i].bytes);
+        ck_assert_int_eq(is_plain, rows[i].is_plain);
+    }
+    ck_assert_str_eq(json_of("\xc2\x9b"
+                             "2J\xe2\x80\xae"),
+                     "\"\\u009b2J\\u202e\"");
+}
+END_TEST
+
 START_TEST(json_strings_are_utf8_whatever_comes_in)
 {
     ck_assert_str_eq(json_of("\xff"), "\"\\u00ff\"");
@@ -205,6 +241,7 @@ END_TEST
 SC_SUITE("text", numbers_print_as_printf_prints_them,
          a_full_buffer_takes_what_fits_and_nothing_after, a_buffer_of_no_bytes_is_never_touched,
          sizes_have_three_digits_and_round_to_the_nearest, json_strings_escape_what_json_forbids,
+         what_could_drive_a_terminal_is_told_from_what_shows,
          json_strings_are_utf8_whatever_comes_in, whole_numbers_are_parsed_exactly_or_refused,
          sizes_are_parsed_exactly_or_refused, a_text_is_cut_between_characters,
          distance_counts_single_edits_and_swaps, distance_is_bounded_for_long_names)
