@@ -5,6 +5,7 @@
 #include "cli/emit.h"
 #include "cli/logs.h"
 #include "cli/out.h"
+#include "cli/progress.h"
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -154,6 +155,8 @@ static int convert_all(export_request *request)
     bool is_good = true;
     sc_out out;
 
+    if (!request->out && isatty(STDOUT_FILENO))
+        sc_progress_off(); /* lines come as they are read */
     if (!sc_out_open(&out, request->out, "export"))
         return SC_EXIT_UNREADABLE;
     export->out = out.file;

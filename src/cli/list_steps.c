@@ -6,9 +6,11 @@
 #include "cli/emit.h"
 #include "cli/history.h"
 #include "cli/logs.h"
+#include "cli/progress.h"
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct steps_request {
     const char *log;
@@ -203,6 +205,8 @@ static int list_steps(int count, char **arguments)
     sc_logs logs = {NULL, 0};
     sc_reader reader;
 
+    if (isatty(STDOUT_FILENO))
+        sc_progress_off(); /* lines come as they are read */
     if (!status)
         status = sc_logs_only(&logs, request.log, &sc_command_steps);
     if (!status && !sc_reader_open(&reader, logs.at[0])) {

@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/emit.h"
+#include "cli/progress.h"
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -22,6 +23,7 @@ static void __attribute__((format(printf, 1, 0))) say(const char *format, va_lis
     sc_text out = sc_text_over(shown, sizeof shown);
     bool is_plain;
 
+    sc_progress_clear();
     vsnprintf(text, sizeof text, format, arguments);
     for (size_t at = 0, bytes; text[at]; at += bytes) {
         bytes = sc_text_shown(text + at, &is_plain);
@@ -127,7 +129,7 @@ static int help(const char *name)
         printf("  %-10s %s\n", commands[i]->name, commands[i]->summary);
     puts("  help       the whole text about one command\n"
          "\n"
-         "  --help, --version\n"
+         "  --help, --version; -q, --quiet: no progress bar while a large log is read\n"
          "\n"
          "exit status: 0 done, 1 done and the answer is no (report --fail-on), 2 usage,\n"
          "3 unreadable or malformed input; of diff, as diff(1) has it: 0 the same, 1 they\n"
@@ -154,12 +156,17 @@ static option_kind kind_of(const sc_command *command, const char *name, size_t l
     return kind;
 }
 
+static bool is_quiet(const char *argument)
+{
+    return !strcmp(argument, "-q") || !strcmp(argument, "--quiet");
+}
+
 /* --name=value as two arguments, where the command has them so; `out` has room for twice as many.
  * How many there are, or -1, and said: an option that takes no value. */
 static int split(const sc_command *command, char **out, char **arguments, int count)
 {
     int made = 0;
-    bool is_over = false;
+    bool is_over = false, is_value = false;
 
     for (int i = 0; i < count; i++) {
         char *argument = arguments[i];
@@ -168,6 +175,12 @@ static int split(const sc_command *command, char **out, char **arguments, int co
         option_kind kind = length > 2 ? kind_of(command, argument, length) : OPTION_UNKNOWN;
 
         is_over = is_over || !strcmp(argument, "--");
+        if (!is_over && !is_value && is_quiet(argument)) {
+            sc_progress_off();
+            continue;
+        }
+        is_value =
+            !is_over && !is_value && kind_of(command, argument, strlen(argument)) == OPTION_VALUED;
         out[made++] = argument;
         if (is_over || kind == OPTION_UNKNOWN)
             continue;

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/reader.h"
 #include "cli/command.h"
+#include "cli/progress.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { FIRST_BYTES = 64 << 10 };
@@ -39,6 +42,16 @@ static bool bad(sc_reader *reader, const char *what, const char *name)
     return false;
 }
 
+/* 0: not known. The system call: fstat() of a new C library is not in an old one. */
+static uint64_t size_of(int fd)
+{
+    struct stat about;
+
+    return syscall(SYS_fstat, fd, &about) == 0 && S_ISREG(about.st_mode) && about.st_size > 0
+               ? (uint64_t)about.st_size
+               : 0;
+}
+
 bool sc_reader_open(sc_reader *reader, const char *path)
 {
     bool is_stdin = !strcmp(path, "-");
@@ -48,11 +61,13 @@ bool sc_reader_open(sc_reader *reader, const char *path)
     if (reader->fd < 0)
         return false;
     reader->buffer = sc_need(reader->size + 1);
+    sc_progress_begin(reader->path, size_of(reader->fd));
     return true;
 }
 
 void sc_reader_close(sc_reader *reader)
 {
+    sc_progress_end();
     if (reader->fd > STDIN_FILENO)
         (void)close(reader->fd);
     free(reader->buffer);
@@ -83,6 +98,7 @@ static bool fill(sc_reader *reader)
         snprintf(reader->error, sizeof reader->error, "%.300s: %s", reader->path, strerror(errno));
     reader->is_at_end = count <= 0;
     reader->used += count > 0 ? (size_t)count : 0;
+    sc_progress_add(count > 0 ? (uint64_t)count : 0);
     return count > 0;
 }
 
