@@ -68,6 +68,14 @@ class Bypass(unittest.TestCase):
                     self.assertIsNone(records)
                     self.assertEqual(asked, STEPS * KEYS)
 
+    def test_a_libcudart_that_came_with_such_an_object_is_named(self):
+        program = "held = ctypes.c_void_p()\nassert opened('libdeepruntime.so', {}).plugin_malloc(ctypes.byref(held), ctypes.c_size_t(1 << 20)) == 0"
+        said, records, asked = run(program.format("NOW | DEEP"))
+        self.check_told(said, "libcudart.so.13")
+        self.assertIsNone(records)
+        self.assertEqual(asked, 1)
+        self.assertEqual(run(program.format("NOW"))[1][-1]["requests"], 1)
+
     def test_opened_otherwise_it_is_cached(self):
         for name in ("libdeep.so", "libdeepnoplt.so", "libdeeplinked.so"):
             with self.subTest(name=name):
