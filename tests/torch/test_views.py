@@ -102,6 +102,12 @@ class Tensors(unittest.TestCase):
             self.assertEqual(records[-1]["phase"], "fixed")
 
 
+    def test_ranks_that_train_together_write_one_each(self):
+        one = go("ddp", SIMCUDA_DEVICES="2")
+        self.assertEqual(list(one.logs), ["log.0.jsonl", "log.1.jsonl"])
+        self.assertEqual(one.report["violations"], {})
+
+
 class Pluggable(unittest.TestCase):
     def test_it_serves_what_the_tensor_view_serves(self):
         tensors, pluggable = go("gpt", "--steps 10"), go("gpt", "--steps 10", "pluggable")
