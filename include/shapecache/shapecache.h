@@ -73,6 +73,7 @@ SHAPECACHE_API shapecache_phase_kind shapecache_phase(int device);
  * Thread-safe. */
 SHAPECACHE_API shapecache_status shapecache_mark(const char *name);
 
+#include "shapecache/allocator.h"
 #include "shapecache/arena.h"
 #include "shapecache/ring.h"
 #include "shapecache/scope.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/text.h"
 #include "engine/engine.h"
+#include "engine/verdict.h"
 #include "shapecache/shapecache.h"
 #include <string.h>
 
@@ -66,6 +67,21 @@ EXPORT shapecache_status shapecache_mark(const char *name)
 EXPORT shapecache_status shapecache_memory(int device, shapecache_memory_info *info)
 {
     return info ? (shapecache_status)sc_engine_memory(device, info) : SHAPECACHE_EVALUE;
+}
+
+EXPORT shapecache_status shapecache_allocator(int device, int at_end,
+                                              const shapecache_allocator_info *info)
+{
+    if (!info || info->size != sizeof *info)
+        return SHAPECACHE_EVALUE;
+    const sc_allocator said = {.is_known = true,
+                               .is_expandable = info->is_expandable != 0,
+                               .reserved = info->reserved,
+                               .allocated = info->allocated,
+                               .reserved_peak = info->reserved_peak,
+                               .allocated_peak = info->allocated_peak};
+
+    return (shapecache_status)sc_engine_allocator(device, at_end != 0, &said);
 }
 
 EXPORT shapecache_status shapecache_trim(int device)

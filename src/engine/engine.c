@@ -439,6 +439,27 @@ int sc_engine_mark(const char *name)
     return SHAPECACHE_OK;
 }
 
+/* At the end a program has freed much: only what was said where memory ran out tells why. */
+int sc_engine_allocator(int ordinal, bool at_end, const sc_allocator *allocator)
+{
+    sc_device *device;
+    int saved_errno;
+
+    if (!enter(&saved_errno))
+        return SHAPECACHE_EOFF;
+    int status = find_device(ordinal, &device);
+
+    if (status == SHAPECACHE_OK) {
+        sc_lock(&device->lock);
+        if (!at_end)
+            device->allocator = *allocator;
+        sc_journal_allocator(&device->journal, at_end ? "end" : "oom", allocator);
+        sc_unlock(&device->lock);
+    }
+    leave(saved_errno);
+    return status;
+}
+
 int sc_engine_trim(int ordinal)
 {
     sc_device *device;

@@ -24,6 +24,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct sc_allocator;
 struct shapecache_memory_info;
 struct shapecache_scope_info;
 
@@ -120,6 +121,7 @@ int sc_engine_step(int device);
 int sc_engine_hint(sc_address address, const sc_hint *hint);
 int sc_engine_mark(const char *name);
 int sc_engine_trim(int device);
+int sc_engine_allocator(int device, bool at_end, const struct sc_allocator *allocator);
 int sc_engine_memory(int device, struct shapecache_memory_info *info);
 int sc_engine_scope_begin(const char *name, unsigned flags);
 int sc_engine_scope_end(struct shapecache_scope_info *info);

@@ -8,11 +8,9 @@
 
 /* At level event rows are written once there are so many bytes of them; the rest of the outbox is
  * for the time in which nobody may write, during a capture or another thread's write. */
-enum { ADVICE_BYTES = 512 };
 enum { OUTBOX_BYTES = 128 << 10, EVENT_OUTBOX_BYTES = 2 << 20, EVENT_BATCH_BYTES = 128 << 10 };
 
-/* The fields every record of a device has. */
-static sc_record begin(sc_journal *journal, sc_event event, bool must_keep)
+sc_record sc_journal_begin(sc_journal *journal, sc_event event, bool must_keep)
 {
     sc_record record = sc_outbox_begin(&journal->outbox, event, sc_logbook_now(), must_keep);
 
@@ -21,7 +19,7 @@ static sc_record begin(sc_journal *journal, sc_event event, bool must_keep)
     return record;
 }
 
-static void name_site(sc_record *record, uint32_t site)
+void sc_journal_name_site(sc_record *record, uint32_t site)
 {
     const char *text = sc_site_text(site);
 
@@ -137,7 +135,7 @@ static void on_phase(void *self, const sc_phase_change *change)
     if (!sc_logbook_is_open())
         return;
     journal->is_walk_due = true;
-    sc_record record = begin(journal, SC_EV_PHASE, is_news);
+    sc_record record = sc_journal_begin(journal, SC_EV_PHASE, is_news);
 
     sc_record_string(&record, SC_F_FROM, sc_phase_word(change->from));
     sc_record_string(&record, SC_F_TO, sc_phase_word(change->to));
@@ -145,7 +143,7 @@ static void on_phase(void *self, const sc_phase_change *change)
     if (change->shape) {
         sc_record_u64(&record, SC_F_SHAPE, change->shape->id);
         sc_record_u64(&record, SC_F_BYTES, change->shape->bytes);
-        name_site(&record, change->shape->site);
+        sc_journal_name_site(&record, change->shape->site);
     }
     if (change->is_of_scope) {
         if (sc_site_text(change->scope))
@@ -221,7 +219,7 @@ static void raise_to(uint64_t *most, uint64_t value)
 /* Everything before, set-up and the first batch, is step 0. */
 static void mark_first_step(sc_journal *journal, const sc_step_row *row)
 {
-    sc_record record = begin(journal, SC_EV_MARK, false);
+    sc_record record = sc_journal_begin(journal, SC_EV_MARK, false);
 
     sc_record_string(&record, SC_F_NAME, "steps begin");
     sc_record_u64(&record, SC_F_AUTOMATIC, 1);
@@ -238,7 +236,7 @@ static void on_step(void *self, const sc_step_row *row)
     uint64_t now = sc_logbook_now();
 
     journal->ended_by = row->ended_by;
-    journal->step_peak = row->tally.live_peak;
+    raise_to(&journal->step_peak, row->tally.live_peak);
     raise_to(&journal->unwritten.live, row->tally.live_peak);
     raise_to(&journal->unwritten.held, row->tally.held_peak);
     if (sc_logbook_is_open()) {
@@ -272,7 +270,7 @@ static void shape_fields(sc_record *record, const sc_shape_row *row)
 {
     sc_record_u64(record, SC_F_ID, row->id);
     sc_record_u64(record, SC_F_BYTES, row->bytes);
-    name_site(record, row->site);
+    sc_journal_name_site(record, row->site);
     if (row->hint)
         hint_fields(record, row->hint);
     sc_record_u64(record, SC_F_REQUESTS, row->requests);
@@ -295,7 +293,7 @@ static void on_shape(void *self, const sc_shape_row *row)
 
     if (!sc_logbook_is_open())
         return;
-    sc_record record = begin(journal, SC_EV_SHAPE, false);
+    sc_record record = sc_journal_begin(journal, SC_EV_SHAPE, false);
 
     shape_fields(&record, row);
     sc_outbox_end(&journal->outbox, &record, false);
@@ -383,14 +381,14 @@ void sc_journal_alloc(sc_journal *journal, const sc_allocation *allocation)
 {
     if (!sc_logbook_has_events())
         return;
-    sc_record record = begin(journal, SC_EV_ALLOC, false);
+    sc_record record = sc_journal_begin(journal, SC_EV_ALLOC, false);
 
     sc_record_u64(&record, SC_F_N, journal->events++);
     address_field(&record, allocation->address);
     sc_record_u64(&record, SC_F_BYTES, allocation->bytes);
     if (allocation->shape)
         sc_record_u64(&record, SC_F_SHAPE, *allocation->shape);
-    name_site(&record, allocation->site);
+    sc_journal_name_site(&record, allocation->site);
     outcome_fields(&record, allocation->outcome, allocation->ns);
     sc_outbox_end(&journal->outbox, &record, false);
 }
@@ -399,7 +397,7 @@ void sc_journal_free(sc_journal *journal, sc_address address, sc_outcome outcome
 {
     if (!sc_logbook_has_events())
         return;
-    sc_record record = begin(journal, SC_EV_FREE, false);
+    sc_record record = sc_journal_begin(journal, SC_EV_FREE, false);
 
     sc_record_u64(&record, SC_F_N, journal->events++);
     address_field(&record, address);
@@ -407,87 +405,11 @@ void sc_journal_free(sc_journal *journal, sc_address address, sc_outcome outcome
     sc_outbox_end(&journal->outbox, &record, false);
 }
 
-/* [[shape, exact bytes, `count`, `mapped` or live now], ...] */
-static void holdings_field(sc_record *record, sc_field field, const sc_holding *list,
-                           bool is_changed)
-{
-    if (!list[0].mapped)
-        return;
-    sc_record_raw(record, field);
-    for (unsigned i = 0; i < SC_OOM_SHAPES && list[i].mapped; i++) {
-        sc_text_string(record->text, i ? ",[" : "[[");
-        sc_text_u64(record->text, list[i].id);
-        sc_text_char(record->text, ',');
-        sc_text_u64(record->text, list[i].bytes);
-        sc_text_char(record->text, ',');
-        sc_text_u64(record->text, is_changed ? list[i].before : list[i].count);
-        sc_text_char(record->text, ',');
-        sc_text_u64(record->text, is_changed ? list[i].count : list[i].mapped);
-        sc_text_char(record->text, ']');
-    }
-    sc_text_char(record->text, ']');
-}
-
-static void measured_fields(sc_record *record, const sc_oom *oom)
-{
-    if (oom->is_measured)
-        sc_record_u64(record, SC_F_TOTAL, oom->total);
-    sc_record_u64(record, SC_F_LIVE, oom->live);
-    sc_record_u64(record, SC_F_IDLE, oom->idle);
-    sc_record_u64(record, SC_F_PASSED, oom->passed);
-    if (oom->is_measured) {
-        sc_record_u64(record, SC_F_OTHER, oom->other);
-        sc_record_u64(record, SC_F_DRIVER_FREE, oom->free);
-    }
-    sc_record_u64(record, SC_F_IDLE_RELEASED, oom->released);
-    if (oom->step_peak)
-        sc_record_u64(record, SC_F_STEP_PEAK, oom->step_peak);
-}
-
-static void advice_field(sc_record *record, const sc_oom *oom, const sc_in_force *force)
-{
-    char bytes[ADVICE_BYTES];
-    sc_text advice = sc_text_over(bytes, sizeof bytes);
-
-    sc_verdict_advise(&advice, oom, force);
-    sc_record_string(record, SC_F_ADVICE, advice.used ? sc_text_terminate(&advice) : NULL);
-}
-
-static void count_refusal(sc_journal *journal, const sc_oom *oom)
-{
-    if (oom->result != SC_CUDA_OUT_OF_MEMORY || (!oom->asked && oom->is_retried))
-        return;
-    journal->refusals = (sc_refusals){.count = journal->refusals.count + 1,
-                                      .last_ns = oom->ns,
-                                      .bytes = oom->asked,
-                                      .site = oom->site};
-}
-
-void sc_journal_oom(sc_journal *journal, const sc_oom *oom, const sc_in_force *force)
-{
-    count_refusal(journal, oom);
-    if (!sc_logbook_is_open())
-        return;
-    sc_record record = begin(journal, SC_EV_OOM, true);
-
-    sc_record_u64(&record, SC_F_BYTES, oom->asked);
-    name_site(&record, oom->site);
-    sc_record_u64(&record, SC_F_RETRIED, oom->is_retried);
-    sc_record_u64(&record, SC_F_RESULT, (uint64_t)oom->result);
-    sc_record_string(&record, SC_F_PHASE, sc_phase_word(oom->phase));
-    sc_record_string(&record, SC_F_VERDICT, sc_verdict_word(oom->verdict));
-    measured_fields(&record, oom);
-    holdings_field(&record, SC_F_HOLDERS, oom->holders, false);
-    holdings_field(&record, SC_F_CHANGED, oom->changed, true);
-    advice_field(&record, oom, force);
-    sc_outbox_end(&journal->outbox, &record, true);
-}
-
 void sc_journal_mark(sc_journal *journal, const char *name)
 {
     if (!sc_logbook_is_open())
         return;
-    sc_record record = begin(journal, SC_EV_MARK, false);
+    sc_record record = sc_journal_begin(journal, SC_EV_MARK, false);
 
     sc_record_string(&record, SC_F_NAME, name);
     sc_outbox_end(&journal->outbox, &record, false);
@@ -497,7 +419,7 @@ void sc_journal_trim(sc_journal *journal, uint64_t bytes)
 {
     if (!sc_logbook_is_open())
         return;
-    sc_record record = begin(journal, SC_EV_MARK, false);
+    sc_record record = sc_journal_begin(journal, SC_EV_MARK, false);
 
     sc_record_string(&record, SC_F_NAME, "trim");
     sc_record_u64(&record, SC_F_AUTOMATIC, 1);
@@ -509,7 +431,7 @@ void sc_journal_scope(sc_journal *journal, const char *name, const shapecache_sc
 {
     if (!sc_logbook_is_open())
         return;
-    sc_record record = begin(journal, SC_EV_SCOPE, false);
+    sc_record record = sc_journal_begin(journal, SC_EV_SCOPE, false);
 
     sc_record_string(&record, SC_F_NAME, name);
     sc_record_u64(&record, SC_F_DEPTH, info->depth);
@@ -547,7 +469,7 @@ void sc_journal_end(sc_journal *journal, const sc_cache_totals *totals, const sc
 {
     if (!sc_logbook_is_open())
         return;
-    sc_record record = begin(journal, SC_EV_END, true);
+    sc_record record = sc_journal_begin(journal, SC_EV_END, true);
 
     sc_record_string(&record, SC_F_PHASE, sc_phase_word(totals->phase));
     sc_record_u64(&record, SC_F_STEPS, totals->step);

@@ -51,7 +51,7 @@ typedef struct sc_journal {
     sc_refusals refusals;
     sc_strict strict;
     sc_fallback fallback;
-    uint64_t step_peak; /* the most live in the last completed step; 0: there is none */
+    uint64_t step_peak; /* the most live in any completed step; 0: there is none */
     sc_marks unwritten; /* high-water marks of the steps since the last row */
 } sc_journal;
 
@@ -59,6 +59,11 @@ typedef struct sc_journal {
 bool sc_journal_init(sc_journal *journal, int device, sc_step_source source);
 void sc_journal_release(sc_journal *journal);
 sc_cache_observer sc_journal_observer(sc_journal *journal);
+
+/* A record with the fields that every one of a device has; and its site, with that one's own
+ * record where this is its first mention. */
+sc_record sc_journal_begin(sc_journal *journal, sc_event event, bool must_keep);
+void sc_journal_name_site(sc_record *record, uint32_t site);
 
 /* How an allocation that succeeded was answered, and what became of a block. */
 typedef enum sc_outcome {
@@ -89,6 +94,9 @@ void sc_journal_free(sc_journal *journal, sc_address address, sc_outcome outcome
 
 /* The driver ran out of memory. */
 void sc_journal_oom(sc_journal *journal, const sc_oom *oom, const sc_in_force *force);
+
+/* What a framework's own allocator says of itself. */
+void sc_journal_allocator(sc_journal *journal, const char *what, const sc_allocator *allocator);
 
 /* The program marks this moment. */
 void sc_journal_mark(sc_journal *journal, const char *name);

@@ -108,7 +108,6 @@ static void measure(const sc_device *device, sc_oom *oom)
     oom->at_start = device->at_start;
     oom->step_peak = device->journal.step_peak;
     oom->granted = totals.all.hits + totals.all.driver_allocs;
-    oom->allocator = device->allocator;
     if (oom->is_measured)
         sc_oom_balance(oom);
     sc_cache_look_at_shapes(device->cache, look_at_shape, oom);
@@ -164,6 +163,7 @@ void sc_oom_end(sc_device *device, sc_oom *oom)
     measure(device, oom);
     oom->verdict = sc_verdict_of(oom, &force);
     sc_journal_oom(&device->journal, oom, &force);
+    device->allocator.is_known = false; /* said of an earlier one */
     if (oom->result == SC_CUDA_OUT_OF_MEMORY && (oom->asked || !oom->is_retried))
         is_to_be_told = hold(&device->oom, oom);
     sc_unlock(&device->lock);
@@ -191,7 +191,7 @@ void sc_oom_finish(sc_device *device)
     if (is_the_end) {
         device->oom.is_told = true;
         last = device->oom.last;
-        last.allocator = device->allocator; /* it may have been asked since */
+        last.allocator = device->allocator; /* it was asked where it gave up */
         last.verdict = sc_verdict_of(&last, &force);
     }
     sc_unlock(&device->lock);

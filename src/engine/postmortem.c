@@ -171,7 +171,7 @@ static void say_changed(sc_text *text, const sc_oom *oom)
         sc_text_string(text, " x ");
         append_shape(text, one);
     }
-    if (oom->growing > listed)
+    if (oom->growing > listed && oom->growth - oom->growth_listed >= MIB)
         append_rest(text, oom->growing - listed, oom->growth - oom->growth_listed, "+");
     say(text);
 }

@@ -167,17 +167,22 @@ void sc_verdict_explain(sc_text *text, const sc_oom *oom)
     }
 }
 
-/* The allocator holds far more than is in use: a quarter and more of it is not. */
-static bool is_hollow(const sc_allocator *one)
+/* The allocator holds far more than is in use, or what is not in use would have been enough. */
+static bool is_hollow(const sc_oom *oom)
 {
-    return one->is_known && one->allocated < one->reserved - one->reserved / 4;
+    const sc_allocator *one = &oom->allocator;
+    uint64_t unused = one->reserved > one->allocated ? one->reserved - one->allocated : 0;
+
+    if (!one->is_known || unused <= one->reserved / 16)
+        return false;
+    return unused > one->reserved / 4 || (oom->asked && unused + oom->free >= oom->asked);
 }
 
 static void advise_allocator(sc_text *text, const sc_oom *oom, const sc_in_force *force)
 {
     bool is_expandable = force->is_expandable || oom->allocator.is_expandable;
 
-    if (is_hollow(&oom->allocator)) {
+    if (is_hollow(oom)) {
         if (!is_expandable) {
             sc_text_string(text, force->conf);
             sc_text_string(text, "=expandable_segments:True lets PyTorch use again the ");
@@ -185,13 +190,17 @@ static void advise_allocator(sc_text *text, const sc_oom *oom, const sc_in_force
             sc_text_string(text, " that it holds and no tensor uses; or ");
         }
         sc_text_string(text, "shapecache run --torch puts the cache in the place of PyTorch's");
-    } else if (!oom->allocator.is_known && !force->is_torch) {
+    } else if (oom->allocator.is_known) {
+        sc_text_string(text,
+                       "tensors use nearly all of it: a smaller batch; shapecache run --torch "
+                       "shows which, by the lines of the script");
+    } else if (!force->is_torch) {
         sc_text_string(text, "shapecache run --torch=segments asks PyTorch how much of its "
                              "segments tensors use; shapecache run --torch shows each tensor");
     }
 }
 
-/* The step at hand needs more than the one before did at most. */
+/* The step at hand needs more than any before had. */
 static bool is_larger(const sc_oom *oom)
 {
     uint64_t need = oom->live + sc_mapped_size(oom->asked);
@@ -199,21 +208,29 @@ static bool is_larger(const sc_oom *oom)
     return oom->step_peak && need > oom->step_peak + oom->step_peak / 20;
 }
 
+/* What has most of the memory is also what grew, and was there before. */
+static bool is_piling_up(const sc_oom *oom)
+{
+    return oom->changed[0].before && oom->changed[0].id == oom->holders[0].id;
+}
+
 static void advise_smaller(sc_text *text, const sc_oom *oom, const sc_in_force *force)
 {
-    if (is_larger(oom)) {
+    size_t start = text->used;
+
+    if (is_piling_up(oom)) {
+        sc_text_string(text, "what has most is what grew since the step before: find out what "
+                             "keeps it from step to step");
+    } else if (is_larger(oom)) {
         sc_text_string(text, "this step needs at least ");
         mib(text, oom->live + sc_mapped_size(oom->asked));
-        sc_text_string(text, ", the one before had at most ");
+        sc_text_string(text, ", and none before had more than ");
         mib(text, oom->step_peak);
-        sc_text_string(text, oom->changed[0].before
-                                 ? ": more buffers of the same size than then, as where something "
-                                   "is kept from step to step"
-                                 : ": bound the length of its batch, or sort batches into buckets");
+        sc_text_string(text, ": bound the length of a batch, or sort batches into buckets");
     }
     if (!force->is_tensors || force->is_offloading)
         return;
-    sc_text_string(text, is_larger(oom) ? "; " : "");
+    sc_text_string(text, text->used > start ? "; " : "");
     sc_text_string(text, "shapecache run --torch --offload moves to the host what autograd saves");
 }
 

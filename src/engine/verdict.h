@@ -59,7 +59,7 @@ typedef struct sc_oom {
     uint64_t passed_blocks;
     uint64_t at_start;  /* what was in use before this process's first allocation */
     uint64_t released;  /* idle memory that went back before the retry */
-    uint64_t step_peak; /* the most live in the last completed step; 0: there is none */
+    uint64_t step_peak; /* the most live in any completed step; 0: there is none */
     uint64_t granted;   /* allocations that succeeded so far */
     uint64_t had;       /* live and passed then */
     sc_allocator allocator;

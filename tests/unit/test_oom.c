@@ -4,6 +4,7 @@
  */
 #include "engine/device.h"
 #include "engine/logbook.h"
+#include "shapecache/shapecache.h"
 #include "support/room.h"
 #include "support/suite.h"
 #include <stdatomic.h>
@@ -290,6 +291,76 @@ START_TEST(a_framework_that_asks_again_has_failed_once)
 }
 END_TEST
 
+/* PyTorch has 40 MiB, is refused more, and says how much of them it uses. */
+static void run_hollow(int at_end)
+{
+    const void *hoarder = (const void *)(ROOM_HOARDER + 16);
+    shapecache_allocator_info info = {.size = sizeof info,
+                                      .reserved = 40 * MIB,
+                                      .allocated = 12 * MIB,
+                                      .reserved_peak = 41 * MIB,
+                                      .allocated_peak = 39 * MIB};
+
+    (void)room_alloc_from(40 * MIB, hoarder);
+    refuse_from(30 * MIB, hoarder);
+    ck_assert_int_eq(shapecache_allocator(0, at_end, &info), SHAPECACHE_OK);
+    sc_engine_finish();
+}
+
+START_TEST(what_a_framework_says_of_its_memory_is_told_with_both_figures)
+{
+    run_hollow(0);
+    expect_said("it holds 40 MiB, of which tensors use 12 MiB\n");
+    expect_said("try      PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True lets PyTorch use again "
+                "the 28 MiB");
+    lines log = room_log();
+    const char *said = lines_of(&log, "allocator", 0);
+
+    lines_expect(said, "what", "\"oom\"");
+    ck_assert_uint_eq(lines_u64(said, "reserved"), 40 * MIB);
+    ck_assert_uint_eq(lines_u64(said, "allocated"), 12 * MIB);
+    ck_assert_uint_eq(lines_u64(said, "reserved_peak"), 41 * MIB);
+    ck_assert_uint_eq(lines_u64(said, "allocated_peak"), 39 * MIB);
+    ck_assert_uint_eq(lines_u64(said, "expandable"), 0);
+    lines_release(&log);
+}
+END_TEST
+
+START_TEST(what_the_user_has_set_is_not_advised)
+{
+    (void)setenv("PYTORCH_ALLOC_CONF", "expandable_segments:True", 1);
+    run_hollow(0);
+    char *said = room_stderr();
+
+    ck_assert_ptr_nonnull(strstr(said, "tensors use 12 MiB"));
+    ck_assert_ptr_null(strstr(said, "expandable_segments"));
+    free(said);
+}
+END_TEST
+
+START_TEST(what_a_framework_says_at_the_end_explains_nothing)
+{
+    run_hollow(1);
+    char *said = room_stderr();
+
+    ck_assert_ptr_null(strstr(said, "of which tensors use"));
+    free(said);
+}
+END_TEST
+
+START_TEST(an_allocator_that_says_nothing_sensible_is_refused)
+{
+    shapecache_allocator_info info = {.size = sizeof info - 1};
+
+    ck_assert_int_eq(shapecache_allocator(0, 0, NULL), SHAPECACHE_EVALUE);
+    ck_assert_int_eq(shapecache_allocator(0, 0, &info), SHAPECACHE_EVALUE);
+    info.size = sizeof info;
+    ck_assert_int_eq(shapecache_allocator(0, 0, &info), SHAPECACHE_EOFF);
+    (void)room_alloc(MIB);
+    ck_assert_int_eq(shapecache_allocator(99, 0, &info), SHAPECACHE_EDEVICE);
+}
+END_TEST
+
 START_TEST(segments_given_back_are_not_counted)
 {
     const void *hoarder = (const void *)(ROOM_HOARDER + 16);
@@ -484,6 +555,10 @@ int main(void)
         a_program_that_gives_memory_back_is_still_trying,
         a_step_that_ended_since_is_a_recovery,
         a_framework_that_asks_again_has_failed_once,
+        what_a_framework_says_of_its_memory_is_told_with_both_figures,
+        what_the_user_has_set_is_not_advised,
+        what_a_framework_says_at_the_end_explains_nothing,
+        an_allocator_that_says_nothing_sensible_is_refused,
         segments_given_back_are_not_counted,
         a_context_takes_its_segments_with_it,
         in_a_capture_the_driver_is_not_asked_and_nothing_is_said,

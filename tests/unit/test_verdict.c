@@ -145,10 +145,15 @@ START_TEST(an_allocator_whose_memory_is_in_use_is_not_called_hollow)
                    .allocator = {.is_known = true, .reserved = 800 * MIB, .allocated = 700 * MIB}};
 
     ck_assert_ptr_null(strstr(advise(&full, (sc_in_force){0}), "expandable_segments"));
+    full.asked = 150 * MIB;
+    full.free = 20 * MIB;
+    ck_assert_ptr_null(strstr(advise(&full, (sc_in_force){0}), "expandable_segments"));
+    full.free = 50 * MIB; /* with what is unused it would have been enough */
+    ck_assert_ptr_nonnull(strstr(advise(&full, (sc_in_force){0}), "expandable_segments"));
 }
 END_TEST
 
-START_TEST(a_step_larger_than_the_one_before_is_told_with_both_figures)
+START_TEST(a_step_larger_than_any_before_is_told_with_both_figures)
 {
     sc_oom oom = {.verdict = SC_VERDICT_TOO_BIG,
                   .asked = 100 * MIB,
@@ -157,11 +162,27 @@ START_TEST(a_step_larger_than_the_one_before_is_told_with_both_figures)
                   .step_peak = 600 * MIB};
 
     ck_assert_str_eq(advise(&oom, (sc_in_force){0}),
-                     "this step needs at least 1000 MiB, the one before had at most 600 MiB: bound "
-                     "the length of its batch, or sort batches into buckets");
-    oom.changed[0].before = 3;
-    ck_assert_ptr_nonnull(strstr(advise(&oom, (sc_in_force){0}), "kept from step to step"));
-    oom.step_peak = 990 * MIB; /* it always needed as much */
+                     "this step needs at least 1000 MiB, and none before had more than 600 MiB: "
+                     "bound the length of a batch, or sort batches into buckets");
+    oom.step_peak = 990 * MIB; /* one before needed as much */
+    ck_assert_str_eq(advise(&oom, (sc_in_force){0}), "");
+}
+END_TEST
+
+START_TEST(what_piles_up_from_step_to_step_is_told)
+{
+    sc_oom oom = {.verdict = SC_VERDICT_TOO_BIG,
+                  .asked = 10 * MIB,
+                  .total = 1000 * MIB,
+                  .live = 995 * MIB,
+                  .step_peak = 994 * MIB,
+                  .holders = {{.id = 7, .count = 80}},
+                  .changed = {{.id = 7, .count = 80, .before = 79}}};
+
+    ck_assert_ptr_nonnull(strstr(advise(&oom, (sc_in_force){0}), "from step to step"));
+    oom.changed[0].id = 8; /* something else grew */
+    ck_assert_str_eq(advise(&oom, (sc_in_force){0}), "");
+    oom.changed[0] = (sc_holding){.id = 7, .count = 80}; /* it was not there before */
     ck_assert_str_eq(advise(&oom, (sc_in_force){0}), "");
 }
 END_TEST
@@ -204,5 +225,5 @@ END_TEST
 SC_SUITE("verdict", figures_add_up_whatever_the_driver_and_the_cache_say,
          the_verdict_follows_from_the_figures, nothing_is_advised_that_is_in_force_already,
          an_allocator_whose_memory_is_in_use_is_not_called_hollow,
-         a_step_larger_than_the_one_before_is_told_with_both_figures,
-         what_pytorch_was_told_is_read_by_its_own_rules)
+         a_step_larger_than_any_before_is_told_with_both_figures,
+         what_piles_up_from_step_to_step_is_told, what_pytorch_was_told_is_read_by_its_own_rules)

@@ -18,7 +18,7 @@ import functools
 import os
 import sys
 
-from shapecache import _library, program
+from shapecache import _library, allocator, program
 
 REFUSED = ("shapecache run --torch: CUDA graphs cannot be captured in the tensor view, where a graph has no memory of its own "
            "that stays: run with --torch=segments, or without graphs")
@@ -135,6 +135,14 @@ def start_offload(torch):
         say(f"--offload has no effect: {type(error).__name__}: {error}")
 
 
+def watch_allocator(torch):
+    """Whatever fails, the rest goes on."""
+    try:
+        allocator.watch(torch, say)
+    except Exception as error:
+        say(f"PyTorch's allocator cannot be asked: {type(error).__name__}: {error}")
+
+
 def start(torch):
     view = os.environ.get("SHAPECACHE_TORCH")
     if not torch.backends.cuda.is_built():
@@ -144,6 +152,8 @@ def start(torch):
         plug_in(torch.cuda)
     if view != "segments":
         refuse_captures(torch.cuda)
+    else:
+        watch_allocator(torch)
     start_offload(torch)
     register_optimizer_step_post_hook(Steps(torch, view))
     expect_steps(torch.cuda, Optimizer)
