@@ -291,6 +291,7 @@ static void on_end(sc_device *device, const sc_line *line)
     if (line->has[SC_F_STEPS_FIXED])
         device->steps_fixed = sc_line_u64(line, SC_F_STEPS_FIXED);
     sc_incidents_end(&device->incidents, line);
+    sc_arenas_add(&device->arenas, line);
     if (line->has[SC_F_OOMS])
         device->ooms = sc_line_u64(line, SC_F_OOMS);
 }
@@ -312,6 +313,9 @@ static void add_of_device(sc_history *history, sc_device *device, const sc_line 
         break;
     case SC_EV_STRICT:
         sc_incidents_strict(&device->incidents, line);
+        break;
+    case SC_EV_ARENA:
+        sc_arenas_add(&device->arenas, line);
         break;
     case SC_EV_END:
         on_end(device, line);
@@ -386,7 +390,8 @@ static void finish(sc_device *device)
 /* A device that is only named by `run` and never used says nothing. */
 static bool is_used(const sc_device *device)
 {
-    return device->is_complete || device->all.rows || device->change_count || device->shape_count;
+    return device->is_complete || device->all.rows || device->change_count || device->shape_count ||
+           device->arenas.count;
 }
 
 static void device_delete(sc_device *device)
@@ -403,6 +408,7 @@ static void device_delete(sc_device *device)
     sc_sites_release(&device->sites);
     free(device->refused.site);
     sc_incidents_release(&device->incidents);
+    sc_arenas_release(&device->arenas);
     free(device->changes);
     free(device->shapes);
     free(device);

@@ -11,6 +11,7 @@
 
 #include "base/hint.h"
 #include "base/options.h"
+#include "cli/arenas.h"
 #include "cli/incidents.h"
 #include "cli/reader.h"
 #include "cli/sites.h"
@@ -125,6 +126,7 @@ typedef struct sc_device {
     uint64_t shapes_seen, fallbacks, ooms;
     sc_refused refused;
     sc_incidents incidents;
+    sc_arenas arenas;
     /* Of the step rows in fixed but the first of each stretch, in which the cache fills. */
     uint64_t settled_requests, settled_hits;
     uint64_t stretch; /* step at which the phase last changed */

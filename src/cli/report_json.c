@@ -161,6 +161,7 @@ static void one_device(const sc_history *history, const sc_device *device, unsig
     if (device->sites.count)
         sites(history->symbols, &device->sites, top);
     shapes(history->symbols, device, top);
+    sc_arenas_json(&device->arenas, false);
     sc_emit_end('}');
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/text.h"
 #include "cli/emit.h"
-#include "cli/report.h"
+#include "cli/report_arenas.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -350,5 +350,6 @@ void sc_report_text(const sc_report *report)
     tell_phases(&report->lanes[0]);
     tell_sites(report, 0);
     tell_shapes(report, 0);
+    sc_report_arenas(report);
     tell_notes(report);
 }

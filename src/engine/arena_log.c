@@ -65,11 +65,15 @@ void sc_arena_record(const char *name, int device, const char *what,
 {
     char bytes[RECORD_BYTES];
     sc_text line = sc_text_over(bytes, sizeof bytes);
+    uint64_t step;
 
     if (!sc_logbook_is_open())
         return;
+    bool has_step = sc_spared_step(device, &step);
     sc_record record = sc_record_begin(&line, SC_EV_ARENA, sc_logbook_now());
 
+    if (has_step)
+        sc_record_u64(&record, SC_F_STEP, step);
     sc_record_u64(&record, SC_F_DEV, (uint64_t)device);
     sc_record_string(&record, SC_F_NAME, name);
     sc_record_string(&record, SC_F_WHAT, what);

@@ -95,6 +95,18 @@ sc_arena_watcher sc_spared_watcher(shapecache_arena *arena)
     return (sc_arena_watcher){.self = arena, .left = left, .ended = ended};
 }
 
+bool sc_spared_step(int ordinal, uint64_t *step)
+{
+    sc_device *device = sc_device_by_ordinal(ordinal);
+
+    if (!device)
+        return false;
+    sc_lock(&device->lock);
+    *step = device->journal.step;
+    sc_unlock(&device->lock);
+    return true;
+}
+
 static void read_one(sc_device *device, sc_spared *out)
 {
     sc_lock(&device->lock);

@@ -18,6 +18,9 @@ void sc_spared_read(int device, sc_spared *out);
 /* Of all devices that had an arena with something in it, as of the last doubt among them. */
 void sc_spared_sum(sc_spared *out);
 
+/* Boundaries so far, for the log. False: the device has no cache. */
+bool sc_spared_step(int device, uint64_t *step);
+
 /* Its fields. */
 void sc_spared_record(sc_record *record, const sc_spared *spared);
 /* For people: the rest of "what the device was spared is not known: ". */

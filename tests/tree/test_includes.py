@@ -16,7 +16,7 @@ ALLOWED = {
     "ring": {"base", "ring", "shapecache"},
     "arena": {"base", "arena", "shapecache"},
     "engine": {"base", "cache", "log", "ring", "arena", "engine", "shapecache"},
-    "cli": {"base", "log", "cache/phase.def", "cli"},
+    "cli": {"base", "log", "cache/phase.def", "cache/doubt.def", "cli"},
     "sim": {"sim"},
 }
 HOOKS_MAY = {"base/driver.h", "engine/engine.h", "shapecache/shapecache.h"}
