@@ -202,13 +202,14 @@ static void envelope_emit(envelope *all, uint64_t each)
     sc_emit_end('}');
 }
 
+/* Steps of the longest lane, with the one that has not ended: shapes and events may be of it. */
 static uint64_t longest(const sc_report *report)
 {
     uint64_t most = 0;
 
     for (unsigned i = 0; i < report->lane_count; i++)
         most = report->lanes[i].device->steps > most ? report->lanes[i].device->steps : most;
-    return most;
+    return most < UINT64_MAX ? most + 1 : most;
 }
 
 /* One process with its lanes, which stand one after the other; returns how many, -1: not read. */

@@ -51,7 +51,8 @@ static void choose_rows(sc_html_presence *presence, const sc_device *device, uns
 void sc_html_presence_begin(sc_html_presence *presence, const sc_device *device, unsigned rows,
                             unsigned columns)
 {
-    uint64_t steps = device->steps + 1; /* the last one has no end, but has shapes */
+    /* the last one has no end, but has shapes */
+    uint64_t steps = device->steps < UINT64_MAX ? device->steps + 1 : UINT64_MAX;
 
     presence->each = steps > columns ? (steps - 1) / columns + 1 : 1;
     presence->columns = (unsigned)((steps - 1) / presence->each + 1);

@@ -68,12 +68,18 @@ static void put_percent(sc_text *text, uint64_t value, uint64_t whole)
     sc_text_string(text, sc_emit_percent(percent, value, whole));
 }
 
-/* "; a new shape of 1.82 MiB from train+0x6d0c ended that at step 40" */
-static void put_fall(sc_text *text, const tally *all)
+/* "; rank 2 let go at step 40: a request of a shape never seen before, ..." */
+static void put_fall(sc_text *text, const sc_report *report, const tally *all)
 {
     const char *meaning = sc_report_reason_meaning(all->fall->reason);
+    char label[64] = "it";
 
-    sc_text_string(text, "; it let go at step ");
+    for (unsigned i = 0; report->lane_count > 1 && i < report->lane_count; i++)
+        if (&report->lanes[i] == all->fallen)
+            sc_report_label(report, i, label);
+    sc_text_string(text, "; ");
+    sc_text_string(text, label);
+    sc_text_string(text, " let go at step ");
     sc_text_u64(text, all->fall->step);
     sc_text_string(text, ": ");
     sc_text_string(text, meaning ? meaning : all->fall->reason);
@@ -122,7 +128,7 @@ static void tell_served(const sc_report *report, const tally *all, sc_text *text
     }
     put_saved(text, report);
     if (all->fall)
-        put_fall(text, all);
+        put_fall(text, report, all);
 }
 
 static void tell_never(const tally *all, sc_text *text)
@@ -137,6 +143,14 @@ static void tell_never(const tally *all, sc_text *text)
         put_count(text, all->requests);
     sc_text_string(text, all->shapes == 1 ? "s were the driver's"
                                           : " requests were plain driver allocations");
+}
+
+/* What else there is to say comes after it. */
+static void put_refused(sc_text *text, uint64_t times)
+{
+    sc_text_string(text, "it ran out of memory, which the program was told ");
+    put_count(text, times);
+    sc_text_string(text, times == 1 ? " time; " : " times; ");
 }
 
 /* The answer is none: nothing was to be cached. */
@@ -158,19 +172,16 @@ static const char *without(const sc_report *report, const tally *all, sc_text *t
 const char *sc_report_verdict(const sc_report *report, sc_text *text)
 {
     const tally all = count_up(report);
-    const char *grade = without(report, &all, text);
+    const char *grade;
     double share = all.requests ? (double)all.hits / (double)all.requests : 0;
 
+    if (all.refused)
+        put_refused(text, all.refused);
+    grade = without(report, &all, text);
     if (!grade && !all.fixed && !all.eligible)
         tell_never(&all, text);
     else if (!grade)
         tell_served(report, &all, text);
-    if (all.refused) {
-        sc_text_string(text, "; the program was told ");
-        put_count(text, all.refused);
-        sc_text_string(text, all.refused == 1 ? " time that there is no memory"
-                                              : " times that there is no memory");
-    }
     sc_text_char(text, '.');
     if (grade)
         return grade;

@@ -17,7 +17,7 @@ const arenaPlot = {
   summary: () => [...arenasOf(view.lane)].map(([name, rows]) => `${name}: at most ${words.plural(Math.max(...rows.map(row => row.tickets_peak ?? 0)), "tensor")}, ${words.size(Math.max(...rows.map(row => row.used_peak ?? 0)))}.`).join(" "),
 
   option(width, ink) {
-    const base = baseOption(ink, width), arenas = [...arenasOf(view.lane)].slice(0, 4), left = width < 500 ? 62 : 84, right = width < 500 ? 14 : 40;
+    const base = baseOption(ink, width), arenas = [...arenasOf(view.lane)].slice(0, 4), left = width < 500 ? 62 : 84, right = width < 500 ? 30 : 40;
     const line = (grid, name, rows, field, color, type) => ({
       name, type: "line", xAxisIndex: grid, yAxisIndex: grid, color, symbol: type === "solid" ? "circle" : "diamond", symbolSize: 6,
       lineStyle: { color, width: 1.8, type }, data: rows.filter(row => row[field] != null).map(row => [row.t / 1e9, row[field]]),
@@ -34,7 +34,7 @@ const arenaPlot = {
     return {
       ...base,
       tooltip: { ...base.tooltip, formatter: params => tipTable(`${words.digits(params[0].value[0])} s`, params.map(p => [p.seriesName, p.axisIndex || /used|demand/.test(p.seriesName) ? words.size(p.value[1]) : words.count(p.value[1])])) },
-      grid: [{ left, right, top: 60, height: 140 }, { left, right, top: 246, height: 150 }],
+      grid: [{ top: 60, height: 140 }, { top: 246, height: 150 }].map(one => ({ left, right, outerBoundsMode: "none", ...one })),
       xAxis: [x(0), x(1)],
       yAxis: [{ ...axisLook(ink), type: "value", gridIndex: 0, min: 0, minInterval: 1, name: "tensors on the stack", nameGap: 10, axisLabel: { color: ink.muted } },
         { ...axisLook(ink), type: "value", gridIndex: 1, min: 0, name: "bytes", nameGap: 10, axisLabel: { color: ink.muted, formatter: words.size },

@@ -37,6 +37,12 @@ function seriesOf(lane) {
   return lane.derived;
 }
 
+/* Where the step axis ends: a step that has not ended is on it if something happened there. */
+function endOf(lane) {
+  const later = lane.events.some(event => event.step >= lane.steps) || lane.changes.some(change => change.step >= lane.steps);
+  return Math.max(1, lane.steps + (later ? 1 : 0));
+}
+
 function phaseAt(lane, step) {
   const found = lane.phases.find(p => step >= p.first && (p.last == null || step <= p.last));
   return found ? found.phase : lane.last_phase;

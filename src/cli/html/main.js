@@ -1,9 +1,9 @@
 /* main.js - the page: its sections in order, and the device that is shown. */
 const main = document.getElementById("main");
 
-function section(id, title, ...children) {
+function section(id, title, short, ...children) {
   const made = make("section", { id, "aria-labelledby": `${id}-title` }, make("h2", { id: `${id}-title` }, title), children.flat());
-  document.getElementById("nav").append(make("a", { href: `#${id}` }, title));
+  document.getElementById("nav").append(make("a", { href: `#${id}` }, short));
   main.append(made);
   return made;
 }
@@ -47,20 +47,20 @@ const NO_STEPS = "The log has no record of a step: no step ended, or SHAPECACHE_
 const hasSteps = () => seriesOf(view.lane).indices.length > 0;
 
 function stepSections() {
-  const memory = section("timeline", "Timeline");
+  const memory = section("timeline", "Timeline", "Timeline");
   memory.append(...hasSteps() ? [plotIn(memory, memoryPlot).figure, dataUnder("marks", eventTable, "Marks of single steps as a table")]
     : [make("p", { class: "empty" }, NO_STEPS)]);
 }
 
 function shapeSections() {
-  const shapes = section("shapes", "Shapes");
+  const shapes = section("shapes", "Shapes", "Shapes");
   if (!shapesOf(view.lane).length) {
     shapes.append(make("p", { class: "empty" }, "The log has no record of a shape."));
     return;
   }
   plotIn(shapes, shapePlot);
   shapes.append(make("h3", {}, "All of them"), changing(() => [make("p", { class: "hint" }, `${words.plural(view.lane.shapes_seen, "shape")}${view.lane.shapes.left_out ? `, ${words.count(view.lane.shapes.left_out)} with fewer bytes are left out here` : ""}. A heading sorts. A bar at the left: it broke the set.`), ...makeTable(shapeTable())]));
-  const presence = section("presence", "Which shape broke the set");
+  const presence = section("presence", "Shapes by step: which one broke the set?", "By step");
   presence.append(changing(() => make("p", { class: "hint" }, presenceText(view.lane))));
   plotIn(presence, presencePlot);
 }
@@ -75,7 +75,7 @@ function presenceText(lane) {
 }
 
 function rankSection() {
-  const ranks = section("ranks", "Ranks");
+  const ranks = section("ranks", "Ranks", "Ranks");
   if (run.lanes.length === 1) {
     ranks.append(make("p", { class: "empty" }, "One device of one process. Give report the folder of a run, or several of its logs, to see them side by side."));
     return;
@@ -89,11 +89,11 @@ function rankSection() {
 function laneSections() {
   stepSections();
   shapeSections();
-  const requests = section("requests", "Hit rate and misses");
+  const requests = section("requests", "Hit rate and misses", "Hits");
   requests.append(hasSteps() ? plotIn(requests, requestPlot).figure : make("p", { class: "empty" }, NO_STEPS));
-  const time = section("time", "Time of a call");
+  const time = section("time", "Time of a call", "Time");
   time.append(hasSteps() ? plotIn(time, timePlot).figure : make("p", { class: "empty" }, NO_STEPS));
-  const sites = section("sites", "Call sites");
+  const sites = section("sites", "Call sites", "Call sites");
   if (view.lane.sites.name.length) {
     sites.append(flameTools());
     flamePlotDrawn = plotIn(sites, flamePlot);
@@ -105,7 +105,7 @@ function laneSections() {
   } else {
     sites.append(make("p", { class: "empty" }, "The log names no call site."));
   }
-  const arena = section("arena", "Arena depth");
+  const arena = section("arena", "Arena depth", "Arena");
   if (run.lanes.some(lane => lane.arena?.rows.length)) arenaIn(arena);
   else arena.append(make("p", { class: "empty" }, "This run had no pinned arena."));
   rankSection();
@@ -124,10 +124,10 @@ function arenaIn(parent) {
 }
 
 function lastSections() {
-  section("settings", "Settings and where they come from", make("p", { class: "hint" }, "A bar at the left: not the default."),
+  section("settings", "Settings and where they come from", "Settings", make("p", { class: "hint" }, "A bar at the left: not the default."),
     changing(() => { const process = view.lane?.process ?? run.processes[0]; return process.config?.length ? makeTable(configTable(process)) : make("p", { class: "empty" }, "The log does not tell them."); }));
-  section("words", "Glossary", glossary());
-  section("text", "The report in text", make("details", {}, make("summary", {}, "What shapecache report prints"), make("pre", { tabindex: "0" }, run.text)));
+  section("words", "Glossary", "Glossary", glossary());
+  section("text", "The report in text", "Text", make("details", {}, make("summary", {}, "What shapecache report prints"), make("pre", { tabindex: "0" }, run.text)));
 }
 
 function laneChoice() {

@@ -7,7 +7,7 @@ const envelopePlot = {
   summary: () => `${words.plural(run.lanes.length, "rank or device", "ranks or devices")}.`,
 
   option(width, ink) {
-    const base = baseOption(ink, width), e = run.envelope, left = width < 500 ? 62 : 84, right = width < 500 ? 14 : 40;
+    const base = baseOption(ink, width), e = run.envelope, left = width < 500 ? 62 : 84, right = width < 500 ? 30 : 40;
     const indices = e.held_peak.least.map((_, i) => i).filter(i => e.held_peak.least[i] != null), x = i => i * e.each + e.each / 2;
     const band = (name, value, more) => ({ name, type: "line", step: "middle", symbol: "none", lineStyle: { width: 0 }, color: ink.live, ...stacked("band", indices.map(i => [x(i), value(i)])), ...more });
     const lane = view.lane, s = seriesOf(lane);
@@ -19,8 +19,8 @@ const envelopePlot = {
           ["most live", words.size(e.live_peak.most[i])], ["least live", words.size(e.live_peak.least[i])],
           ["most hits", words.count(e.hits.most[i])], ["fewest hits", words.count(e.hits.least[i])]]);
       } },
-      grid: { left, right, top: 34, bottom: 58 },
-      xAxis: stepAxis({ steps: Math.max(...run.lanes.map(one => one.steps)) }, ink, [{}], () => true),
+      grid: { left, right, outerBoundsMode: "none", top: 34, bottom: 58 },
+      xAxis: stepAxis({ steps: Math.max(...run.lanes.map(one => one.steps)), events: [], changes: [] }, ink, [{}], () => true),
       yAxis: { ...axisLook(ink), type: "value", ...byteTicks(Math.max(...run.lanes.map(one => one.totals.held_peak))), axisLabel: { color: ink.muted, formatter: words.size } },
       dataZoom: stepZoom(ink, 1),
       series: [band("least", i => e.held_peak.least[i], { silent: true }),
@@ -61,12 +61,13 @@ const rankPlot = {
         return tipTable(lane.label, [["live at most", words.size(lane.totals.live_peak)], ["held at most", words.size(lane.totals.held_peak)], ["hit rate in fixed", laneRate(lane) == null ? "\u2013" : `${laneRate(lane).toFixed(2)}%`],
           ["in driver calls", words.time(lane.totals.driver_ns)], ["steps", words.count(lane.steps)]]);
       } },
-      grid: { left: 8, right: 24, top: 34, bottom: 40, containLabel: true },
-      xAxis: [{ ...axisLook(ink), type: "value", ...byteTicks(Math.max(...lanes.map(lane => lane.totals.held_peak))), axisLabel: { color: ink.muted, formatter: words.size, hideOverlap: true } },
-        { ...axisLook(ink), type: "value", position: "bottom", offset: 20, min: 0, max: 100, splitLine: { show: false }, axisLabel: { color: ink.muted, formatter: "{value}%", hideOverlap: true } }],
-      yAxis: { ...axisLook(ink), type: "category", inverse: true, data: lanes.map(lane => lane.label), splitLine: { show: false } },
-      series: [bar("live", lane => lane.totals.live_peak, ink.live), bar("idle", lane => Math.max(0, lane.totals.held_peak - lane.totals.live_peak), ink.idle, { symbol: "rect", dashArrayX: [1, 0], dashArrayY: [2, 4], rotation: -0.785, color: ink.card }),
-        { name: "hit rate in fixed", type: "scatter", xAxisIndex: 1, symbol: "diamond", symbolSize: 11, color: ink.text, itemStyle: { borderColor: ink.card, borderWidth: 1 }, data: lanes.map((lane, i) => [laneRate(lane), i]).filter(p => p[0] != null) }],
+      legend: { ...base.legend, data: ["live", "idle", "hit rate in fixed"] },
+      grid: [{ left: 8, right: "34%", top: 34, bottom: 8, containLabel: true }, { left: "71%", right: 28, top: 34, bottom: 8, containLabel: true }],
+      xAxis: [{ ...axisLook(ink), type: "value", gridIndex: 0, ...byteTicks(Math.max(...lanes.map(lane => lane.totals.held_peak))), axisLabel: { color: ink.muted, formatter: words.size, hideOverlap: true } },
+        { ...axisLook(ink), type: "value", gridIndex: 1, min: 0, max: 100, interval: 50, axisLabel: { color: ink.muted, formatter: "{value}%" } }],
+      yAxis: [0, 1].map(i => ({ ...axisLook(ink), type: "category", gridIndex: i, inverse: true, data: lanes.map(lane => lane.label), splitLine: { show: false }, axisLabel: { color: ink.muted, show: i === 0 } })),
+      series: [bar("live", lane => lane.totals.live_peak, ink.live), bar("idle", lane => Math.max(0, lane.totals.held_peak - lane.totals.live_peak) || null, ink.idle, { symbol: "rect", dashArrayX: [1, 0], dashArrayY: [2, 4], rotation: -0.785, color: ink.card }),
+        { name: "hit rate in fixed", type: "bar", xAxisIndex: 1, yAxisIndex: 1, barMaxWidth: 14, color: ink.good, data: lanes.map(laneRate), label: { show: width >= 500, position: "insideRight", color: ink.card, fontSize: 11, formatter: p => p.value == null ? "" : `${p.value.toFixed(1)}%` } }],
     };
   },
 

@@ -28,7 +28,7 @@ const shapePlot = {
       yAxis: { ...axisLook(ink), type: "category", inverse: true, data: shapes.map(shape => `${shape.broke ? "\u25c6 " : ""}${shapeName(shape)}`),
         axisLabel: { color: name => name.startsWith("\u25c6") ? ink.new : ink.muted, interval: 0, fontSize: 12 }, splitLine: { show: false } },
       series: [bar("live at most", shape => shape.most, ink.live),
-        bar("idle at most", shape => shape.idleBytes, ink.idle, { symbol: "rect", dashArrayX: [1, 0], dashArrayY: [2, 4], rotation: -0.785, color: ink.card })],
+        bar("idle at most", shape => shape.idleBytes || null, ink.idle, { symbol: "rect", dashArrayX: [1, 0], dashArrayY: [2, 4], rotation: -0.785, color: ink.card })],
     };
   },
 
@@ -80,13 +80,13 @@ function presenceRows(lane) {
     }
     const id = p.ids[row], shape = shapes.get(id), first = shape?.first ?? (stretches[0]?.from ?? 0) * p.each;
     const broke = breaksOf(lane).find(change => change.shape === id);
-    return { id, row, shape, stretches, first, broke, kind: broke ? "broke" : first >= Math.min(fixed, Math.max(1, lane.steps)) || (fixed === Infinity && first > 0) ? "late" : "steady" };
+    return { id, row, shape, stretches, first, broke, kind: broke ? "broke" : first > 0 && (first >= fixed || fixed === Infinity) ? "late" : "steady" };
   });
 }
 
 const presencePlot = {
   id: "presence", title: "Shapes by steps", isSteps: true,
-  rowHeight: rows => rows <= 24 ? 18 : rows <= 60 ? 11 : rows <= 120 ? 7 : 5,
+  rowHeight: rows => rows <= 24 ? 18 : rows <= 60 ? 11 : rows <= 120 ? 7 : 4,
   height: () => 84 + Math.max(1, view.lane.presence.ids.length) * presencePlot.rowHeight(view.lane.presence.ids.length),
   points: () => 0,
   summary() {
@@ -96,12 +96,12 @@ const presencePlot = {
 
   option(width, ink) {
     const lane = view.lane, p = lane.presence, rows = presenceRows(lane), base = baseOption(ink, width);
-    const tall = this.rowHeight(rows.length), left = width < 500 ? 78 : 118, right = width < 500 ? 14 : 40;
+    const tall = this.rowHeight(rows.length), left = width < 500 ? 78 : 118, right = width < 500 ? 30 : 40;
     const colors = { steady: ink.steady, late: ink.idle, broke: ink.new };
-    const names = { steady: "of the set", late: lane.phases.some(x => x.phase === "fixed") ? "new after the set was fixed" : "new after step 0", broke: "broke the set" };
+    const names = { steady: "of the set", late: firstFixed(lane) > 0 && firstFixed(lane) < Infinity ? "new after the set was fixed" : "new after step 0", broke: "broke the set" };
     const cell = kind => ({
       name: names[kind], type: "custom", clip: true, color: colors[kind], itemStyle: { color: colors[kind] }, encode: { x: [0, 1], y: 2 },
-      data: rows.filter(row => row.kind === kind).flatMap(row => row.stretches.map(s => ({ value: [s.from * p.each, Math.min(s.to * p.each, Math.max(lane.steps, s.from * p.each + 1)), row.row, s.letter.charCodeAt(0) - 97], row }))),
+      data: rows.filter(row => row.kind === kind).flatMap(row => row.stretches.map(s => ({ value: [s.from * p.each, Math.min(s.to * p.each, Math.max(endOf(lane), s.from * p.each + 1)), row.row, s.letter.charCodeAt(0) - 97], row }))),
       renderItem(params, api) {
         const a = api.coord([api.value(0), api.value(2)]), b = api.coord([api.value(1), api.value(2)]);
         const strength = 0.5 + Math.min(api.value(3), 6) / 12, gap = tall > 6 ? 2 : 1;
@@ -122,7 +122,7 @@ const presencePlot = {
           [`requests in ${p.each > 1 ? words.plural(p.each, "step") : "a step"}`, `${p.is_exact ? "" : "about "}${letter ? `${2 ** (letter - 1) + 1}\u2013${2 ** letter}` : "1"}`.replace(/(\d+)\u2013\1$/, "$1")],
           ["first, last step", shape ? `${words.count(shape.first)}, ${words.count(shape.last)}` : null], ["site", shape ? words.tail(shape.site, 60) : null]]);
       } },
-      grid: { left, right, top: 34, bottom: 50 },
+      grid: { left, right, outerBoundsMode: "none", top: 34, bottom: 50 },
       xAxis: stepAxis(lane, ink, [{}], () => true),
       yAxis: { ...axisLook(ink), type: "category", inverse: true, data: rows.map(row => `${row.broke ? "\u25c6 " : ""}${row.id} ${row.shape ? words.size(row.shape.bytes) : ""}`),
         splitLine: { show: false }, axisTick: { show: false },

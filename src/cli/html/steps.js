@@ -1,10 +1,10 @@
 /* steps.js - what is told by steps: memory, requests, time. Their plots zoom and point together. */
 function stepAxis(lane, ink, grids, isLabelled) {
   return grids.map((_, i) => ({
-    ...axisLook(ink), type: "value", gridIndex: i, min: 0, max: Math.max(lane.steps, 1), minInterval: 1,
+    ...axisLook(ink), type: "value", gridIndex: i, min: 0, max: endOf(lane), minInterval: 1,
     splitLine: { show: false }, axisTick: { show: isLabelled(i) },
     axisLabel: { color: ink.muted, hideOverlap: true, show: isLabelled(i), formatter: words.short },
-    name: isLabelled(i) ? "step" : "", nameLocation: "end", nameGap: 6,
+    name: isLabelled(i) ? "step" : "", nameLocation: "end", nameGap: 5, nameTextStyle: { color: ink.muted, fontSize: 11 },
   }));
 }
 
@@ -57,9 +57,9 @@ function bucketTip(lane, rowsOf) {
 function phaseBands(lane, ink, hasNames) {
   const dark = theme.isDark();
   return {
-    silent: true, z: 0, data: lane.phases.slice(0, 200).map(p => {
+    silent: true, z: 0, data: lane.phases.slice(0, 200).map((p, i, all) => {
       const look = words.phases[p.phase] ?? words.phases.off, color = look[dark ? "dark" : "light"];
-      const last = p.last == null ? Math.max(lane.steps, 1) : p.last + 1;
+      const last = p.last == null || i + 1 === all.length ? endOf(lane) : p.last + 1;
       const isWide = (last - p.first) / Math.max(lane.steps, 1) > 0.055;
       return [{
         name: look.name, xAxis: p.first, itemStyle: theme.hatch(look.hatch, color),
@@ -111,11 +111,25 @@ const memoryPlot = {
   points: () => seriesOf(view.lane).indices.length,
   summary: () => `Live at most ${words.size(view.lane.totals.live_peak)}, held at most ${words.size(view.lane.totals.held_peak)}, over ${words.plural(view.lane.steps, "step")}.`,
 
+  /* What the driver reports may be far more than what is told of: it is shown when asked for. */
+  used: () => Math.max(0, ...seriesOf(view.lane).indices.map(seriesOf(view.lane).used)),
+  isNear: () => view.lane.cap && view.lane.cap < 4 * view.lane.totals.held_peak,
+  most(driver) {
+    return Math.max(view.lane.totals.held_peak, this.isNear() ? view.lane.cap * 1.06 : 0, driver * this.used());
+  },
+  isFar() {
+    return this.used() > 3 * this.most(0);
+  },
+
+  onDraw(chart) {
+    chart.on("legendselectchanged", event => chart.setOption({ yAxis: [byteTicks(this.most(event.selected["driver used"] ? 1 : 0)), {}] }));
+  },
+
   option(width, ink) {
     const lane = view.lane, s = seriesOf(lane), kinds = this.kinds(), marks = marksOf(lane), strip = 20 * kinds.length;
-    const left = width < 500 ? 62 : 84, right = width < 500 ? 14 : 40;
+    const left = width < 500 ? 74 : 84, right = width < 500 ? 30 : 40;
     const used = points(lane, s.used).filter(p => p[1] != null);
-    const isNear = lane.cap && lane.cap < 4 * lane.totals.held_peak;
+    const isNear = this.isNear();
     const area = (name, value, color, more) => ({
       name, type: "line", step: "middle", symbol: "none", ...stacked("held", points(lane, value)), lineStyle: { width: 1.2, color }, color,
       itemStyle: { color }, areaStyle: { color, opacity: 0.7 }, ...more,
@@ -126,12 +140,13 @@ const memoryPlot = {
         markLine: isNear ? { silent: true, symbol: "none", data: [{ yAxis: lane.cap }], lineStyle: { color: ink.cap, type: "dashed", width: 1.5 },
           label: { formatter: `cap ${words.size(lane.cap)}`, position: "insideEndTop", color: ink.cap, fontWeight: 600 } } : undefined,
       }),
-      area("idle", s.idle, ink.idle, { areaStyle: theme.hatch("lines", ink.idle, 0.9) }),
+      area("idle", s.idle, ink.idle, { lineStyle: { width: 0 }, areaStyle: theme.hatch("lines", ink.idle, 0.9) }),
     ];
     if (lane.series.each > 1)
       series.push({ name: "live, least", type: "line", step: "middle", symbol: "none", data: points(lane, i => lane.series.live_least[i]), lineStyle: { width: 1, type: "dotted", color: ink.text }, color: ink.text });
     if (used.some(p => p[1] > 0))
-      series.push({ name: "driver used", type: "line", symbol: "circle", symbolSize: used.length < 60 ? 5 : 2, data: used, lineStyle: { width: 1.4, color: ink.driver, type: "dashed" }, color: ink.driver });
+      series.push({ name: "driver used", type: "line", symbol: used.length < 40 ? "emptyCircle" : "none", symbolSize: 8, data: used,
+        lineStyle: { width: used.length < 40 ? 0 : 1.4, color: ink.driver, type: "dashed" }, itemStyle: { color: used.length < 40 ? ink.card : ink.driver, borderColor: ink.driver, borderWidth: 2 }, color: ink.driver });
     kinds.forEach((kind, row) => series.push({
       name: words.events[kind].name, type: "scatter", xAxisIndex: 1, yAxisIndex: 1, symbol: words.events[kind].symbol,
       symbolSize: kind === "phase" ? [3, 14] : 10, color: kind === "oom" || kind === "new" ? ink.new : kind === "trim" ? ink.idle : ink.accent,
@@ -141,15 +156,15 @@ const memoryPlot = {
     const bottom = 34, stripTop = this.height() - bottom - 22 - strip, grids = [{}, {}];
     return {
       ...baseOption(ink, width),
-      legend: { ...baseOption(ink, width).legend, data: series.slice(0, series.length - kinds.length).map(one => one.name) },
+      legend: { ...baseOption(ink, width).legend, data: series.slice(0, series.length - kinds.length).map(one => one.name), selected: { "driver used": !this.isFar() } },
       tooltip: { ...baseOption(ink, width).tooltip, formatter: bucketTip(lane, i => [
         ["live, most", words.size(lane.series.live_peak[i])], ["held, most", words.size(lane.series.held_peak[i])],
         ["idle at a step\u2019s end, most", words.size(lane.series.idle_most[i])], ["driver used", s.used(i) == null ? null : words.size(s.used(i))],
         ["new shapes", lane.series.new_shapes[i] || null], ["evicted", lane.series.evicted[i] || null]]) },
-      grid: [{ left, right, top: 34, height: stripTop - 34 - (kinds.length ? 14 : 0) }, { left, right, top: stripTop, height: strip }],
+      grid: [{ top: 34, height: stripTop - 34 - (kinds.length ? 14 : 0) }, { top: stripTop, height: strip }].map(one => ({ left, right, outerBoundsMode: "none", ...one })),
       xAxis: stepAxis(lane, ink, grids, i => i === 1),
       yAxis: [
-        { ...axisLook(ink), type: "value", gridIndex: 0, ...byteTicks(Math.max(lane.totals.held_peak, isNear ? lane.cap * 1.06 : 0, ...used.map(p => p[1]))), axisLabel: { color: ink.muted, formatter: words.size } },
+        { ...axisLook(ink), type: "value", gridIndex: 0, ...byteTicks(this.most(this.isFar() ? 0 : 1)), axisLabel: { color: ink.muted, formatter: words.size } },
         { ...axisLook(ink), type: "category", gridIndex: 1, inverse: true, data: kinds.map(kind => words.events[kind].name),
           axisTick: { show: false }, splitLine: { show: true, lineStyle: { color: ink.grid } }, axisLabel: { color: ink.muted, fontSize: 11, interval: 0, width: left - 8, overflow: "truncate" } },
       ],
@@ -185,9 +200,9 @@ const eventTable = () => ({
 /* --- requests --- */
 
 function panel(lane, ink, width, count, height) {
-  const left = width < 500 ? 52 : 84, right = width < 500 ? 14 : 40, top = 40, gap = 40, foot = 58;
+  const left = width < 500 ? 58 : 84, right = width < 500 ? 30 : 40, top = 48, gap = 40, foot = 58;
   const each = (height - top - foot - gap * (count - 1)) / count;
-  const grids = Array.from({ length: count }, (_, i) => ({ left, right, top: top + i * (each + gap), height: each }));
+  const grids = Array.from({ length: count }, (_, i) => ({ left, right, top: top + i * (each + gap), height: each, outerBoundsMode: "none" }));
   return { grid: grids, xAxis: stepAxis(lane, ink, grids, i => i === count - 1), dataZoom: stepZoom(ink, count) };
 }
 
@@ -207,7 +222,7 @@ const requestPlot = {
     const least = i => c.rate_least[i] == null ? null : c.rate_least[i] / 100;
     const spread = i => c.rate_most[i] == null ? null : (c.rate_most[i] - c.rate_least[i]) / 100;
     const at = (grid, one) => ({ ...one, xAxisIndex: grid, yAxisIndex: grid });
-    const pile = (name, column, color, look) => at(1, stepLine(name, [], color, { ...stacked("all", points(lane, s.each(column))), areaStyle: look ?? { color, opacity: 0.5 }, lineStyle: { width: 0.8, color } }));
+    const pile = (name, column, color, look) => at(1, stepLine(name, [], color, { ...stacked("all", points(lane, s.each(column))), areaStyle: look ?? { color, opacity: 0.6 }, lineStyle: { width: 0 } }));
     const y = (name, more) => ({ ...axisLook(ink), type: "value", name, nameGap: 10, min: 0, splitNumber: 3, ...more });
     return {
       ...base, ...panel(lane, ink, width, 3, 520),
@@ -272,8 +287,8 @@ const timePlot = {
       series: [
         at(0, stepLine("a driver call", log(s.callTime), ink.miss, { ...dots, symbol: dots.symbol ? "triangle" : "none", lineStyle: { color: ink.miss, width: 1.5, type: "dashed" }, markArea: phaseBands(lane, ink, true) })),
         at(0, stepLine("a hit", log(s.hitTime), ink.hit, dots)),
-        at(1, stepLine("driver calls of a step", [], ink.miss, { ...stacked("all", points(lane, s.each("driver_ns"))), areaStyle: theme.hatch("cross", ink.miss, 0.8) })),
-        at(1, stepLine("waits of a step", [], ink.bypass, { ...stacked("all", points(lane, s.each("wait_ns"))), areaStyle: { color: ink.bypass, opacity: 0.4 } })),
+        at(1, stepLine("driver calls of a step", [], ink.miss, { ...stacked("all", points(lane, s.each("driver_ns"))), lineStyle: { width: 0 }, areaStyle: theme.hatch("cross", ink.miss, 0.8) })),
+        at(1, stepLine("waits of a step", [], ink.bypass, { ...stacked("all", points(lane, s.each("wait_ns"))), lineStyle: { width: 0 }, areaStyle: { color: ink.bypass, opacity: 0.4 } })),
       ],
     };
   },

@@ -9,7 +9,7 @@ function paragraphs(story) {
   const all = [];
   for (const line of story.split("\n")) {
     const step = /^ {2}step (\d+) +(.*)$/.exec(line);
-    if (/^what happened/.test(line)) all.push({ head: line });
+    if (/^what happened/.test(line)) all.push({ head: line.replace(/^what happened:? */, "") });
     else if (/^phases /.test(line) || !line.trim() || !all.length) continue;
     else if (step) all.push({ step: +step[1], text: step[2] });
     else if (all[all.length - 1].text) all[all.length - 1].text += ` ${line.trim()}`;
@@ -19,9 +19,9 @@ function paragraphs(story) {
 }
 
 function storyOf() {
-  const heads = paragraphs(run.story ?? "").filter(p => p.head).length;
+  const heads = paragraphs(run.story ?? "").filter(p => p.head != null).length;
   return make("ul", { class: "story" }, paragraphs(run.story ?? "").map(p => {
-    if (p.head) return heads > 1 ? make("li", { class: "plain" }, make("strong", {}, p.head)) : null;
+    if (p.head != null) return heads > 1 ? make("li", { class: "plain" }, make("strong", {}, p.head)) : null;
     return p.step == null ? make("li", { class: "plain" }, p.text) : make("li", {}, make("span", { class: "when" }, `step ${words.count(p.step)}`), make("span", {}, p.text));
   }));
 }

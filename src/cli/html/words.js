@@ -75,7 +75,7 @@ const words = {
   events: {
     "new": { name: "new shape", symbol: "diamond" },
     phase: { name: "phase", symbol: "rect" },
-    oom: { name: "out of memory", symbol: "path://M0,2 L2,0 L5,3 L8,0 L10,2 L7,5 L10,8 L8,10 L5,7 L2,10 L0,8 L3,5 Z" },
+    oom: { name: "no memory", symbol: "path://M0,2 L2,0 L5,3 L8,0 L10,2 L7,5 L10,8 L8,10 L5,7 L2,10 L0,8 L3,5 Z" },
     trim: { name: "trim", symbol: "path://M0,0 L10,0 L5,9 Z" },
     mark: { name: "mark", symbol: "circle" },
   },
