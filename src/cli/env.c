@@ -263,5 +263,7 @@ const sc_command sc_command_env = {
             "it and are none, and values that cannot be used, are told on stderr.\n"
             "\n"
             "  --json      for programs\n"
-            "  --markdown  the table of docs/options.md\n",
+            "  --markdown  the table of docs/options.md\n"
+            "\n"
+            "exit status: 0, 2 usage\n",
 };

@@ -12,7 +12,7 @@
 #include "cli/report.h"
 
 typedef struct sc_outlier {
-    unsigned lane, order; /* order: in which they were found */
+    unsigned lane, order;  /* order: in which they were found */
     const char *what;      /* a figure's name, or end, phases or shapes */
     uint64_t value, usual; /* SC_MISSING: none */
     char *text;            /* a sentence without a full stop */

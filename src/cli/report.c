@@ -252,7 +252,7 @@ const sc_command sc_command_report = {
         "Rates are in percent; sizes may have a unit (MiB, GiB), times must (ms, s). A figure\n"
         "that a log does not have fails its condition.\n"
         "\n"
-        "exit status: 0, 1 a condition of --fail-on holds or SHAPECACHE_STRICT was on and the\n"
-        "settled cache had to ask the driver, 2 usage, 3 a log that is unreadable or malformed\n"
-        "(file and line are named)\n",
+        "exit status: 0, 1 a condition of --fail-on holds, or SHAPECACHE_STRICT was on and a\n"
+        "settled cache had to ask the driver, 2 usage, 3 a log that is unreadable or\n"
+        "malformed (file and line are named)\n",
 };

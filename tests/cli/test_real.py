@@ -76,6 +76,59 @@ class Real(Case):
         self.assertTrue(process["is_complete"])
         self.assertEqual(sum(p["step_rows"] for p in device["by_phase"]), end["steps"])
 
+    def strictly(self, *options, **settings):
+        """What a program prints but for the time it took, and what the report answers, with and without SHAPECACHE_STRICT."""
+        said, told = {}, {}
+        for strict in "0", "1":
+            self.log.unlink(missing_ok=True)
+            environment = self.environment() | {"SHAPECACHE_STRICT": strict, "SHAPECACHE_LOG_LEVEL": "step"} | settings
+            answer = call("run", "--sim", "--", TRAIN, *options, environment=environment, cwd=self.folder)
+            self.assertEqual(answer.returncode, 0, answer.stderr)
+            logs.read(self.log)
+            said[strict] = re.sub(r"seconds .*", "", answer.stdout)
+            told[strict] = call("report", "--json", self.log)
+        self.assertEqual(re.sub("pointers [0-9a-f]+", "", said["0"]), re.sub("pointers [0-9a-f]+", "", said["1"]))
+        self.assertEqual((told["0"].returncode, told["0"].stderr), (0, ""))
+        self.assertNotIn('"strict"', told["0"].stdout)
+        return told["1"]
+
+    def test_a_driver_allocation_of_a_settled_cache_fails_the_report_and_not_the_program(self):
+        answer = self.strictly("--lengths", "rare:13", "--steps", "20")
+        self.assertEqual(answer.returncode, 1)
+        self.assertRegex(answer.stderr, r"^shapecache: report: SHAPECACHE_STRICT: rank 0: 1 driver allocation in phase fixed that a settled cache should "
+                         r"have served, the first of shape \d+, 1.82 MiB, at step 13 from .+\n$")
+        device = json.loads(answer.stdout)["runs"][0]["processes"][0]["devices"][0]
+        fall = next(c for c in device["changes"] if c["to"] == "fallback")
+        self.assertEqual(device["strict"], 1)
+        row = device["strict_shapes"][0]
+        self.assertEqual((row["step"], row["shape"], row["bytes"], row["site"], row["lapse"]),
+                         (fall["step"], fall["shape"], fall["bytes"], fall["site"], "new-shape"))
+
+    def test_a_fixed_set_passes_and_one_that_the_cap_evicts_does_not(self):
+        answer = self.strictly("--steps", "20")
+        self.assertEqual((answer.returncode, answer.stderr), (0, ""))
+        answer = self.strictly("--wide", "--steps", "30", SHAPECACHE_OVERHEAD="1%")
+        self.assertEqual(answer.returncode, 1, answer.stderr)
+        device = json.loads(answer.stdout)["runs"][0]["processes"][0]["devices"][0]
+        self.assertGreater(device["strict"], len(device["strict_shapes"]))
+        self.assertEqual(len({row["shape"] for row in device["strict_shapes"]}), len(device["strict_shapes"]))
+        self.assertIn("gone", {row["lapse"] for row in device["strict_shapes"]})
+
+    def test_ranks_started_apart_are_one_run_and_the_odd_one_is_found(self):
+        environment = clean_environment(SHAPECACHE_RUN_ID="apart", WORLD_SIZE="4", SHAPECACHE_SUMMARY="off")
+        started = [subprocess.Popen([TOOL, "run", "--sim", "--", TRAIN, "--quiet", "--steps", "16", *(("--lengths", "rare:9") if rank == 2 else ())],
+                                    env=environment | {"RANK": str(rank), "LOCAL_RANK": str(rank)}, cwd=self.folder, stdout=subprocess.DEVNULL)
+                   for rank in range(4)]
+        self.assertEqual([process.wait(timeout=60) for process in started], [0] * 4)
+        run = self.folder / "shapecache-run.apart"
+        told = json.loads(call("ranks", "--json", run).stdout)["runs"]
+        self.assertEqual([(one["run"], [line["rank"] for line in one["ranks"]]) for one in told], [("apart", [0, 1, 2, 3])])
+        odd = {(one["rank"], one["what"]) for one in told[0]["outliers"] if one["what"] not in ("alloc", "wait")}  # times are those of the machine
+        self.assertEqual(odd, {(2, "phases"), (2, "hit"), (2, "shapes")})
+        answer = call("report", "--fail-on", "fallback>0,oom>0", run)
+        self.assertEqual((answer.returncode, answer.stderr), (1, "shapecache: report: --fail-on fallback>0: rank 2 has 1\n"))
+        self.assertIn("ranks that differ\n", answer.stdout)
+
     def test_a_saved_set_lets_the_next_run_cache_from_its_first_step_on(self):
         for key in ("bytes", "bytes+site"):
             with self.subTest(key=key):
