@@ -26,6 +26,12 @@ static void open_observing(void)
     open_strict();
 }
 
+static void open_scoped(void)
+{
+    ck_assert_int_eq(setenv("SHAPECACHE_SCOPE", "site", 1), 0);
+    open_strict();
+}
+
 static lines finished(void)
 {
     sc_engine_finish();
@@ -171,6 +177,42 @@ START_TEST(an_allocation_that_the_driver_refuses_is_none)
 }
 END_TEST
 
+START_TEST(what_is_asked_for_during_a_capture_is_none)
+{
+    sc_address during;
+
+    room_fix(sizes, SIZES);
+    sc_engine_capture_begin();
+    during = room_alloc(3 * MIB);
+    sc_engine_capture_end();
+    room_free(during);
+    lines log = finished();
+
+    expect(&log, 0, 0);
+    lines_release(&log);
+}
+END_TEST
+
+START_TEST(with_a_gate_per_site_each_settles_by_itself)
+{
+    for (uint64_t step = 0; step < 8; step++) {
+        sc_address fixed = room_alloc_from(4 * MIB, (const void *)0x10);
+        sc_address moody = room_alloc_from((6 + step) * MIB, (const void *)0x20);
+
+        room_free(moody); /* never fixed: no error of its own */
+        room_free(fixed);
+        ck_assert_int_eq(sc_engine_step(0), 0);
+    }
+    room_free(room_alloc_from(5 * MIB, (const void *)0x10));
+    lines log = finished();
+
+    expect(&log, 1, 1);
+    lines_expect(lines_of(&log, "strict", 0), "site", "\"train+0x10\"");
+    lines_expect(lines_of(&log, "strict", 0), "lapse", "\"new-shape\"");
+    lines_release(&log);
+}
+END_TEST
+
 START_TEST(without_the_setting_nothing_is_said)
 {
     room_fix(sizes, SIZES);
@@ -205,12 +247,15 @@ int main(void)
         what_was_given_back_is_gone,
         a_set_that_becomes_fixed_again_may_fill_again,
         records_are_bounded_and_the_count_is_not,
-        an_allocation_that_the_driver_refuses_is_none};
+        an_allocation_that_the_driver_refuses_is_none,
+        what_is_asked_for_during_a_capture_is_none};
+    const TTest *const scoped[] = {with_a_gate_per_site_each_settles_by_itself};
     const TTest *const off[] = {without_the_setting_nothing_is_said};
     const TTest *const never[] = {where_nothing_is_cached_or_gated_nothing_settles};
     Suite *suite = suite_create("strict");
 
     sc_suite_add(suite, "on", open_strict, room_close, strict, sizeof strict / sizeof *strict);
+    sc_suite_add(suite, "scoped", open_scoped, room_close, scoped, 1);
     sc_suite_add(suite, "off", room_enter, room_close, off, 1);
     sc_suite_add(suite, "ungated", open_ungated, room_close, never, 1);
     sc_suite_add(suite, "observing", open_observing, room_close, never, 1);
