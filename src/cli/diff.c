@@ -41,7 +41,7 @@ typedef struct comparison {
     side sides[TWO];
     pair *pairs;
     size_t count, same; /* pairs that differ, and how many do not */
-    uint64_t top;
+    uint64_t top, rank;
     bool is_json;
 } comparison;
 
@@ -386,6 +386,9 @@ static int parse(comparison *all, const char *paths[TWO], int count, char **argu
         } else if (!strcmp(argument, "--top")) {
             if (++i == count || !sc_parse_u64(arguments[i], &all->top))
                 return sc_usage(&sc_command_diff, "diff: --top wants a number of shapes");
+        } else if (!strcmp(argument, "--rank")) {
+            if (++i == count || !sc_parse_u64(arguments[i], &all->rank))
+                return sc_usage(&sc_command_diff, "diff: --rank wants the number of a rank");
         } else if (argument[0] == '-' && argument[1]) {
             return sc_usage(&sc_command_diff, "diff: no option \"%.64s\"", argument);
         } else if (taken == TWO) {
@@ -398,9 +401,9 @@ static int parse(comparison *all, const char *paths[TWO], int count, char **argu
 }
 
 /* 0, or the exit status. */
-static int read_side(side *one, sc_logs *logs, const char *path)
+static int read_side(side *one, sc_logs *logs, const char *path, uint64_t rank)
 {
-    int status = sc_logs_only(logs, path, &sc_command_diff);
+    int status = sc_logs_only(logs, path, rank, &sc_command_diff);
     char error[1024];
 
     if (status)
@@ -414,13 +417,13 @@ static int read_side(side *one, sc_logs *logs, const char *path)
 
 static int diff(int count, char **arguments)
 {
-    comparison all = {.top = UINT64_MAX};
+    comparison all = {.top = UINT64_MAX, .rank = SC_ANY_RANK};
     const char *paths[TWO] = {"", ""};
     sc_logs logs[TWO] = {{NULL, 0}, {NULL, 0}};
     int status = parse(&all, paths, count, arguments);
 
     for (int i = 0; !status && i < TWO; i++)
-        status = read_side(&all.sides[i], &logs[i], paths[i]);
+        status = read_side(&all.sides[i], &logs[i], paths[i], all.rank);
     if (!status) {
         tell(&all);
         status = is_different(&all) ? SC_EXIT_NO : SC_EXIT_DONE;
@@ -438,11 +441,11 @@ const sc_command sc_command_diff = {
     .name = "diff",
     .run = diff,
     .summary = "compare two runs: figures, and what became of each shape",
-    .help = "usage: shapecache diff [--top N] [--json] A B\n"
+    .help = "usage: shapecache diff [--top N] [--rank N] [--json] A B\n"
             "\n"
             "Compare two logs: the figures of both runs, then the shapes that are not the same\n"
             "in both, the greatest difference in bytes first. A and B are logs, or folders of\n"
-            "runs that have one log.\n"
+            "runs.\n"
             "\n"
             "  new, gone        only B, or only A, asked for it\n"
             "  larger, smaller  B had more, or less, of it live at once\n"
@@ -452,8 +455,9 @@ const sc_command sc_command_diff = {
             "Shapes are told apart by their bytes, and by their site where both runs were\n"
             "logged with SHAPECACHE_KEY=bytes+site.\n"
             "\n"
-            "  --top N  only the first N shapes\n"
-            "  --json   a document for programs\n"
+            "  --top N   only the first N shapes\n"
+            "  --rank N  of rank N, where a folder has several logs\n"
+            "  --json    a document for programs\n"
             "\n"
             "exit status: 0 no shape is listed, and as many fallbacks and times out of memory in\n"
             "both, 1 they differ, 2 usage, or a log that is unreadable or malformed\n",

@@ -61,7 +61,7 @@ enum { SORTS = sizeof sorts / sizeof *sorts };
 typedef struct sites_request {
     const char *log;
     const struct sort *sort;
-    uint64_t top;
+    uint64_t top, rank;
     bool is_json;
 } sites_request;
 
@@ -214,6 +214,10 @@ static int parse(sites_request *request, int count, char **arguments)
             if (!next || !sc_parse_u64(next, &request->top))
                 return sc_usage(&sc_command_sites, "sites: --top wants a number of sites");
             i++;
+        } else if (!strcmp(argument, "--rank")) {
+            if (!next || !sc_parse_u64(next, &request->rank))
+                return sc_usage(&sc_command_sites, "sites: --rank wants the number of a rank");
+            i++;
         } else if (argument[0] == '-' && argument[1]) {
             return sc_usage(&sc_command_sites, "sites: no option \"%.64s\"", argument);
         } else if (request->log) {
@@ -253,12 +257,12 @@ static int show(const sites_request *request, const char *log)
 
 static int list_sites(int count, char **arguments)
 {
-    sites_request request = {.sort = &sorts[0], .top = UINT64_MAX};
+    sites_request request = {.sort = &sorts[0], .top = UINT64_MAX, .rank = SC_ANY_RANK};
     int status = parse(&request, count, arguments);
     sc_logs logs = {NULL, 0};
 
     if (!status)
-        status = sc_logs_only(&logs, request.log, &sc_command_sites);
+        status = sc_logs_only(&logs, request.log, request.rank, &sc_command_sites);
     if (!status)
         status = show(&request, logs.at[0]);
     sc_logs_release(&logs);
@@ -269,18 +273,19 @@ const sc_command sc_command_sites = {
     .name = "sites",
     .run = list_sites,
     .summary = "list the places in the program that ask for memory",
-    .help = "usage: shapecache sites [--sort BY] [--top N] [--json] PATH\n"
+    .help = "usage: shapecache sites [--sort BY] [--top N] [--rank N] [--json] PATH\n"
             "\n"
             "List the call sites of one log and what their shapes add up to: how many shapes,\n"
             "how many bytes at most (each shape's own most, which need not be at the same\n"
             "time), requests, the share that was served, misses. PATH is a log, - for standard\n"
-            "input, or the folder of a run that has one log.\n"
+            "input, or the folder of a run.\n"
             "\n"
             "A shape counts for the site that asked for it first; with SHAPECACHE_KEY=bytes+site\n"
             "each site has shapes of its own.\n"
             "\n"
             "  --sort BY  most first: high (bytes, the default), shapes, requests, hits, misses\n"
             "  --top N    only the first N of them\n"
+            "  --rank N   of rank N, where the folder has several logs\n"
             "  --json     a document for programs\n"
             "\n"
             "exit status: 0, 2 usage, 3 a log that is unreadable or malformed\n",

@@ -16,7 +16,7 @@ typedef struct steps_request {
     const char *log;
     uint64_t every; /* steps a line */
     bool has_device, is_json;
-    uint64_t device;
+    uint64_t device, rank;
 } steps_request;
 
 /* The steps of one line. */
@@ -187,6 +187,10 @@ static int parse(steps_request *request, int count, char **arguments)
                 return sc_usage(&sc_command_steps, "steps: --dev wants the number of a device");
             request->has_device = true;
             i++;
+        } else if (!strcmp(argument, "--rank")) {
+            if (!next || !sc_parse_u64(next, &request->rank))
+                return sc_usage(&sc_command_steps, "steps: --rank wants the number of a rank");
+            i++;
         } else if (argument[0] == '-' && argument[1]) {
             return sc_usage(&sc_command_steps, "steps: no option \"%.64s\"", argument);
         } else if (request->log) {
@@ -200,7 +204,7 @@ static int parse(steps_request *request, int count, char **arguments)
 
 static int list_steps(int count, char **arguments)
 {
-    steps_request request = {.every = 1};
+    steps_request request = {.every = 1, .rank = SC_ANY_RANK};
     int status = parse(&request, count, arguments);
     sc_logs logs = {NULL, 0};
     sc_reader reader;
@@ -208,7 +212,7 @@ static int list_steps(int count, char **arguments)
     if (isatty(STDOUT_FILENO))
         sc_progress_off(); /* lines come as they are read */
     if (!status)
-        status = sc_logs_only(&logs, request.log, &sc_command_steps);
+        status = sc_logs_only(&logs, request.log, request.rank, &sc_command_steps);
     if (!status && !sc_reader_open(&reader, logs.at[0])) {
         sc_say("steps: %s: %s", logs.at[0], strerror(errno));
         status = SC_EXIT_UNREADABLE;
@@ -224,15 +228,16 @@ const sc_command sc_command_steps = {
     .name = "steps",
     .run = list_steps,
     .summary = "list the steps of a run, or a line for every so many",
-    .help = "usage: shapecache steps [--every N] [--dev N] [--json] PATH\n"
+    .help = "usage: shapecache steps [--every N] [--dev N] [--rank N] [--json] PATH\n"
             "\n"
             "List the steps of one log: phase, time a step, requests, the share of them that\n"
             "was served, most bytes live and held, and calls that reached the driver. PATH is a\n"
-            "log, - for standard input, or the folder of a run that has one log.\n"
+            "log, - for standard input, or the folder of a run.\n"
             "\n"
             "  --every N  a line for every N steps: requests and calls of all of them, the mean\n"
             "             time and the highest peaks; \"mixed\" is more than one phase\n"
             "  --dev N    of device N; by default, the first one in the log\n"
+            "  --rank N   of rank N, where the folder has several logs\n"
             "  --json     a document for programs, with more of each line\n"
             "\n"
             "exit status: 0, 2 usage, 3 a log that is unreadable, malformed or has no steps\n",

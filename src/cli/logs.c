@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/logs.h"
+#include "cli/reader.h"
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -124,14 +125,54 @@ bool sc_logs_add(sc_logs *all, const char *path, const char *command)
     return true;
 }
 
-int sc_logs_only(sc_logs *all, const char *path, const sc_command *command)
+/* By its first record. What cannot be read is of none: it is told when nothing else is found. */
+static bool is_of_rank(const char *log, uint64_t rank)
 {
+    sc_reader reader;
+    const sc_line *line;
+    bool is_it;
+
+    if (!sc_reader_open(&reader, log))
+        return false;
+    line = sc_reader_next(&reader);
+    is_it = line && sc_line_u64(line, SC_F_RANK) == rank;
+    sc_reader_close(&reader);
+    return is_it;
+}
+
+/* Only those of this rank stay. */
+static void keep_rank(sc_logs *all, uint64_t rank)
+{
+    unsigned kept = 0;
+
+    for (unsigned i = 0; i < all->count; i++)
+        if (is_of_rank(all->at[i], rank))
+            all->at[kept++] = all->at[i];
+        else
+            free(all->at[i]);
+    all->count = kept;
+}
+
+int sc_logs_only(sc_logs *all, const char *path, uint64_t rank, const sc_command *command)
+{
+    unsigned found;
+
     if (!sc_logs_add(all, path, command->name))
         return SC_EXIT_UNREADABLE;
+    found = all->count;
+    if (rank != SC_ANY_RANK && found > 1)
+        keep_rank(all, rank);
     if (all->count == 1)
         return 0;
-    return sc_usage(command, "%s: %s has %u logs: name one, %s to %s", command->name, path,
-                    all->count, all->at[0], all->at[all->count - 1]);
+    if (!all->count) {
+        sc_say("%s: none of the %u logs of %.500s is of rank %llu", command->name, found, path,
+               (unsigned long long)rank);
+        return SC_EXIT_UNREADABLE;
+    }
+    return sc_usage(command, "%s: %.500s has %u logs%s: name one, %.300s to %.300s%s",
+                    command->name, path, all->count, rank != SC_ANY_RANK ? " of that rank" : "",
+                    all->at[0], all->at[all->count - 1],
+                    rank != SC_ANY_RANK ? "" : ", or its --rank");
 }
 
 void sc_logs_release(sc_logs *all)

@@ -8,6 +8,7 @@
 
 #include "cli/command.h"
 #include <stdbool.h>
+#include <stdint.h>
 
 typedef struct sc_logs {
     char **at;
@@ -16,8 +17,10 @@ typedef struct sc_logs {
 
 /* False, and `command` has said so: a folder without a log. A file need not be there. */
 bool sc_logs_add(sc_logs *all, const char *path, const char *command);
-/* The one log that `path` stands for. 0, or the exit status: `command` has said what is wrong. */
-int sc_logs_only(sc_logs *all, const char *path, const sc_command *command);
+/* The one log that `path` stands for, or of those the one of this rank. 0, or the exit status:
+ * `command` has said what is wrong. */
+#define SC_ANY_RANK UINT64_MAX
+int sc_logs_only(sc_logs *all, const char *path, uint64_t rank, const sc_command *command);
 void sc_logs_release(sc_logs *all);
 
 #endif

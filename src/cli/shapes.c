@@ -60,7 +60,7 @@ enum { SORTS = sizeof sorts / sizeof *sorts };
 typedef struct shapes_request {
     const char *log, *save;
     const struct sort *sort;
-    uint64_t top;
+    uint64_t top, rank;
     bool is_json;
 } shapes_request;
 
@@ -397,6 +397,10 @@ static int parse(shapes_request *request, int count, char **arguments)
             if (!next || !sc_parse_u64(next, &request->top))
                 return sc_usage(&sc_command_shapes, "shapes: --top wants a number of shapes");
             i++;
+        } else if (!strcmp(argument, "--rank")) {
+            if (!next || !sc_parse_u64(next, &request->rank))
+                return sc_usage(&sc_command_shapes, "shapes: --rank wants the number of a rank");
+            i++;
         } else if (!strcmp(argument, "--json")) {
             request->is_json = true;
         } else if (!strcmp(argument, "--save")) {
@@ -442,12 +446,12 @@ static int read_and_show(const shapes_request *request, const char *log)
 
 static int shapes(int count, char **arguments)
 {
-    shapes_request request = {.sort = &sorts[0], .top = UINT64_MAX};
+    shapes_request request = {.sort = &sorts[0], .top = UINT64_MAX, .rank = SC_ANY_RANK};
     int status = parse(&request, count, arguments);
     sc_logs logs = {NULL, 0};
 
     if (!status)
-        status = sc_logs_only(&logs, request.log, &sc_command_shapes);
+        status = sc_logs_only(&logs, request.log, request.rank, &sc_command_shapes);
     if (!status)
         status = sc_out_check(request.save, &logs, &sc_command_shapes);
     if (!status)
@@ -460,15 +464,17 @@ const sc_command sc_command_shapes = {
     .name = "shapes",
     .run = shapes,
     .summary = "list the shapes of a run, or save them as a declared set",
-    .help = "usage: shapecache shapes [--sort BY] [--top N] [--json] [--save FILE] PATH\n"
+    .help = "usage: shapecache shapes [--sort BY] [--top N] [--rank N] [--json] [--save FILE]\n"
+            "                         PATH\n"
             "\n"
             "List the shapes that the program of one log asked for, or save them for\n"
             "SHAPECACHE_SHAPES=FILE, which lets a later run cache from its first request on.\n"
-            "PATH is a log, - for standard input, or the folder of a run that has one log.\n"
+            "PATH is a log, - for standard input, or the folder of a run.\n"
             "\n"
             "  --sort BY    most first: high (bytes live at once, the default), bytes,\n"
             "               requests, hits, misses, evicted; or seen, in order of first sight\n"
             "  --top N      only the first N of them\n"
+            "  --rank N     of rank N, where the folder has several logs\n"
             "  --json       a document for programs\n"
             "  --save FILE  write them to FILE, replacing what is there; docs/shapes.md\n"
             "               describes it; nothing is listed\n"

@@ -172,6 +172,39 @@ class Ranks(Logs):
         self.assertEqual(call("ranks", broken, cwd=DATA).returncode, 3)
 
 
+class OneOfMany(Logs):
+    """Commands that read one log find that of a rank in the folder of a run."""
+
+    def test_a_rank_stands_for_its_log(self):
+        for command in ("steps", "sites", "shapes"):
+            for rank in range(4):
+                self.assertEqual(self.told(command, "--rank", rank, "four"), self.told(command, f"four/r{rank}.jsonl"))
+        answer = call("diff", "--rank", "2", "four", "four/r0.jsonl", cwd=DATA)
+        self.assertEqual(answer.stdout, call("diff", "four/r2.jsonl", "four/r0.jsonl", cwd=DATA).stdout)
+        self.assertEqual(answer.returncode, 1)
+
+    def told(self, *arguments):
+        return super().told(*map(str, arguments))
+
+    def test_it_goes_by_what_the_logs_say_and_not_by_their_names(self):
+        self.copies(3)
+        (self.folder / "r0.jsonl").rename(self.folder / "r77.jsonl")
+        self.assertEqual(self.told("sites", "--rank", "0", self.folder), self.told("sites", self.folder / "r77.jsonl"))
+
+    def test_without_one_and_where_it_does_not_decide_the_logs_are_named(self):
+        self.fails(call("steps", "four", cwd=DATA), 2, "four has 4 logs: name one, four/r0.jsonl to four/r3.jsonl, or its --rank")
+        self.fails(call("steps", "--rank", "7", "four", cwd=DATA), 3, "none of the 4 logs of four is of rank 7")
+        self.fails(call("diff", "--rank", "7", "four", "four", cwd=DATA), 2, "none of the 4 logs of four is of rank 7")
+        self.copies(2, lambda rank, lines: lines[0].update(rank=5))
+        self.fails(call("steps", "--rank", "5", self.folder), 2, "has 2 logs of that rank: name one")
+        for command in ("steps", "sites", "shapes", "diff"):
+            self.fails(call(command, "--rank", "x", "four"), 2, "--rank wants the number of a rank")
+            self.fails(call(command, "four", "--rank"), 2, "--rank wants the number of a rank")
+
+    def test_a_single_log_is_of_whatever_rank_it_is(self):
+        self.assertEqual(self.told("steps", "--rank", "9", "late.jsonl"), self.told("steps", "late.jsonl"))
+
+
 class Oom(Logs):
     def test_the_list_of_a_recorded_run(self):
         self.expect("oom-list.txt", self.told("oom", "oom"))
