@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Each step has a line, and no program ends so many without a request. */
+enum { STEPS_APART = 1 << 20 };
+
 typedef struct trace {
     sc_requests requests;
     uint64_t steps; /* marked so far */
@@ -63,6 +66,11 @@ static bool take(sc_export *export, const sc_line *line)
 
     if (line->event == SC_EV_PHASE && line->has[SC_F_STEP_SOURCE])
         snprintf(all->source, sizeof all->source, "%s", sc_line_text(line, SC_F_STEP_SOURCE));
+    if ((line->event == SC_EV_ALLOC || line->event == SC_EV_FREE) &&
+        sc_line_u64(line, SC_F_STEP) > all->steps + STEPS_APART)
+        return sc_export_bad(export, "expected step %llu or one not long after, found %llu",
+                             (unsigned long long)all->steps,
+                             (unsigned long long)sc_line_u64(line, SC_F_STEP));
     return sc_requests_take(&all->requests, export, line);
 }
 
