@@ -10,22 +10,24 @@ static bool is_over(const sc_cache *cache, sc_mapped live, sc_mapped held, sc_ma
 
 static const sc_mapped none;
 
-/* Room for the next miss. Under a tight cap that would leave nothing to serve from, so it is no
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Room for the next misses. Under a tight cap that would leave nothing to serve from, so it is no
  * more than four times what the overhead allows: with 25% the whole peak, with 0% nothing. */
 static sc_mapped headroom(const sc_cache *cache, sc_mapped live)
 {
-    uint64_t wanted = sc_headroom_bytes(&cache->headroom);
+    sc_mapped wanted = sc_headroom_wanted(&cache->headroom);
 
-    if (wanted == 0)
+    if (wanted.packed + wanted.own == 0)
         return none;
     uint64_t total = sc_mapped_total(live);
     uint64_t peak = sc_peak_most(&cache->peak, cache->tally.live_peak);
     uint64_t most = 4 * sc_cap_overhead(&cache->cap, peak > total ? peak : total);
-    uint64_t bytes = wanted < most ? wanted : most;
 
-    if (wanted < SC_MAPPED_PAGE)
-        return (sc_mapped){.packed = bytes};
-    return (sc_mapped){.own = bytes};
+    return (sc_mapped){.packed = least(wanted.packed, most), .own = least(wanted.own, most)};
 }
 
 /* Whether the driver would have less than its reserve, judging from what it last said. Live memory

@@ -44,6 +44,7 @@ bool sc_cache_park(sc_cache *cache, sc_buffer *buffer, uint64_t now)
     buffer->idle_since = now;
     sc_state_change(cache, buffer, SC_STATE_PARKING, SC_STATE_IDLE);
     sc_cap_parked(&cache->cap, buffer);
+    sc_headroom_park(&cache->headroom, buffer->shape, cache->live_bytes);
     return true;
 }
 

@@ -91,7 +91,8 @@ struct sc_shape {
     uint32_t id;
     uint32_t site; /* of its first request; of all, where it is part of the key */
     uint64_t misses, evicted;
-    uint64_t ceded, ceded_step; /* see headroom.h */
+    uint64_t ceded, ceded_step;        /* see headroom.h */
+    uint64_t ceded_now, ceded_stretch; /* the same */
     uint64_t first_step;
     uint64_t miss_ns, allocations;
     sc_hint *hint; /* NULL: none; malloc'd */

@@ -222,10 +222,7 @@ sc_answer ref_request(reference *ref, sc_request request, ref_block **out)
     }
     *out = reserve(ref, s);
     if (is_eligible) {
-        uint64_t mapped = ref_mapped(request.bytes);
-
-        if (ref_is_real_miss(ref, shape) && mapped > ref->miss[0])
-            ref->miss[0] = mapped;
+        ref_miss(ref, shape);
         shape->misses++;
         ref->tally.misses++;
     } else {
@@ -317,6 +314,7 @@ bool ref_park(reference *ref, ref_block *block, uint64_t now)
     block->parked = now;
     if (ref->source == SC_STEPS_INFERRED)
         sc_step_free(&ref->inference, ref_exact_live(ref));
+    ref_begin_stretch(ref, ref->shapes[block->shape].id);
     return true;
 }
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * reference.h - what the cache must do, said the slow way: lists that are searched from end to end,
  * sums that are added up each time, a gate that reads its own history. It shares no code with the
- * cache but the finder of step ends, which has tests of its own. */
+ * cache but the finder of step ends, which has tests of its own, and the number of a place. */
 #ifndef SC_TESTS_REFERENCE_H
 #define SC_TESTS_REFERENCE_H
 
 #include "cache/cache.h"
+#include "cache/headroom.h"
 #include "cache/step.h"
 
 enum {
@@ -73,6 +74,12 @@ typedef struct ref_ceded {
     uint64_t mapped;
 } ref_ceded;
 
+/* The requests between two frees: where they began, and what those missed that ask for headroom. */
+typedef struct ref_stretch {
+    uint64_t key;
+    uint64_t small, large; /* mapped */
+} ref_stretch;
+
 /* A step as one gate saw it. */
 typedef struct ref_past_step {
     uint64_t requests;
@@ -109,11 +116,19 @@ typedef struct reference {
     ref_scope scopes[REF_SCOPES]; /* the first for what has none of its own, then as they came */
     unsigned scope_count;
     bool is_scoped, is_first_used;
-    sc_phase phase;   /* the device's */
-    sc_reason reason; /* of the last change that the observer was told of */
-    uint64_t miss[2]; /* largest that headroom is for, of this step and of the one before */
+    sc_phase phase;                /* the device's */
+    sc_reason reason;              /* of the last change that the observer was told of */
+    ref_stretch stretch, foreseen; /* the running one; what it was the last time */
+    ref_stretch stretches[SC_HEADROOM_PLACES]; /* the last time, where that was not nothing */
+    unsigned stretch_count;
+    uint32_t freed_before;
+    uint64_t foresights; /* stretches that were foreseen to miss something */
+    uint64_t surprises;
+    uint64_t surprise[2]; /* largest of this step and of the one before */
     ref_ceded ceded[REF_CEDED];
     unsigned ceded_count;
+    uint32_t gone[REF_CEDED]; /* shapes of those that were given back so in this stretch */
+    unsigned gone_count;
     sc_tally tally, finished;
     uint64_t steps_in[SC_PHASE_COUNT];
     uint64_t fallbacks, ooms, forgotten, changes;
@@ -153,10 +168,14 @@ void ref_totals(const reference *ref, sc_cache_totals *totals);
 /* Between the files of the reference. */
 unsigned ref_count_in(const reference *ref, unsigned states);
 uint64_t ref_mapped_of(const reference *ref, unsigned states, bool with_going);
+uint64_t ref_mapped_with(const reference *ref, unsigned states, bool with_going, uint64_t small,
+                         uint64_t large);
 bool ref_is_short(const reference *ref);
 uint64_t ref_ceiling(const reference *ref, uint64_t live);
 void ref_cede(reference *ref, const ref_shape *shape);
-bool ref_is_real_miss(reference *ref, const ref_shape *shape);
+void ref_miss(reference *ref, const ref_shape *shape);
+void ref_begin_stretch(reference *ref, uint32_t shape);
+void ref_headroom(const reference *ref, uint64_t *small, uint64_t *large);
 void ref_forget_ceded(reference *ref);
 uint64_t ref_exact_live(const reference *ref);
 void ref_note_peaks(reference *ref);

@@ -19,8 +19,8 @@ static uint64_t pages(uint64_t small, uint64_t large)
 
 /* Mapped bytes of all blocks whose state is in the set (bit i: state i), of those on their way
  * back, and of `small` and `large` more. */
-static uint64_t mapped_with(const reference *ref, unsigned states, bool with_going, uint64_t small,
-                            uint64_t large)
+uint64_t ref_mapped_with(const reference *ref, unsigned states, bool with_going, uint64_t small,
+                         uint64_t large)
 {
     for (unsigned i = 0; i < ref->block_top; i++) {
         uint64_t bytes = ref->shapes[ref->blocks[i].shape].bytes;
@@ -35,7 +35,7 @@ static uint64_t mapped_with(const reference *ref, unsigned states, bool with_goi
 
 uint64_t ref_mapped_of(const reference *ref, unsigned states, bool with_going)
 {
-    return mapped_with(ref, states, with_going, 0, 0);
+    return ref_mapped_with(ref, states, with_going, 0, 0);
 }
 
 uint64_t ref_exact_live(const reference *ref)
@@ -88,48 +88,6 @@ unsigned ref_count_in(const reference *ref, unsigned states)
     return count;
 }
 
-/* One whose shape has ceded in an earlier step begins anew. */
-void ref_cede(reference *ref, const ref_shape *shape)
-{
-    unsigned kept = 0;
-
-    for (unsigned i = 0; i < ref->ceded_count; i++)
-        if (ref->ceded[i].shape != shape->id || ref->ceded[i].step == ref->step)
-            ref->ceded[kept++] = ref->ceded[i];
-    if (kept == REF_CEDED)
-        abort(); /* the test is to be smaller */
-    ref->ceded[kept] = (ref_ceded){shape->id, ref->step, ref_mapped(shape->bytes)};
-    ref->ceded_count = kept + 1;
-}
-
-void ref_forget_ceded(reference *ref)
-{
-    unsigned kept = 0;
-
-    for (unsigned i = 0; i < ref->ceded_count; i++)
-        if (ref->ceded[i].step + 1 >= ref->step)
-            ref->ceded[kept++] = ref->ceded[i];
-    ref->ceded_count = kept;
-}
-
-/* Whether a miss of `shape`, just reserved, would not have fitted had nothing been ceded. */
-bool ref_is_real_miss(reference *ref, const ref_shape *shape)
-{
-    uint64_t live = ref_mapped_of(ref, REF_WANTED_STATES, false);
-    uint64_t small = 0, large = 0;
-
-    for (unsigned i = 0; i < ref->ceded_count; i++) {
-        if (ref->ceded[i].shape == shape->id) {
-            ref->ceded[i] = ref->ceded[--ref->ceded_count];
-            break;
-        }
-    }
-    for (unsigned i = 0; i < ref->ceded_count; i++)
-        *(ref->ceded[i].mapped < 2 * MIB ? &small : &large) += ref->ceded[i].mapped;
-    return mapped_with(ref, REF_WANTED_STATES | REF_IDLE_STATES, false, small, large) >
-           ref_ceiling(ref, live);
-}
-
 /* Whether the driver, had nothing else changed since it was asked, would have less than the
  * reserve, and idle memory could help. */
 bool ref_is_short(const reference *ref)
@@ -144,7 +102,7 @@ bool ref_is_short(const reference *ref)
 bool ref_wants(const reference *ref, sc_take why)
 {
     uint64_t live = ref_mapped_of(ref, REF_WANTED_STATES, false), peak = peak_of_late(ref);
-    uint64_t extra, most, small, large;
+    uint64_t most, small, large;
 
     if (ref_count_in(ref, REF_IDLE_STATES) == 0)
         return false;
@@ -156,15 +114,13 @@ bool ref_wants(const reference *ref, sc_take why)
     }
     if (ref_count_in(ref, 1 << REF_SPOILT) > 0 || ref_is_short(ref))
         return true;
-    extra = ref->miss[0] > ref->miss[1] ? ref->miss[0] : ref->miss[1];
+    ref_headroom(ref, &small, &large);
     most = 4 * ((peak > live ? peak : live) * ref->rules.overhead_percent / 100);
-    small = extra < 2 * MIB ? extra : 0;
-    large = extra - small;
     small = small < most ? small : most;
     large = large < most ? large : most;
     return ref->rules.gate.is_gated &&
-           mapped_with(ref, REF_WANTED_STATES | REF_IDLE_STATES, false, small, large) >
-               ref_ceiling(ref, mapped_with(ref, REF_WANTED_STATES, false, small, large));
+           ref_mapped_with(ref, REF_WANTED_STATES | REF_IDLE_STATES, false, small, large) >
+               ref_ceiling(ref, ref_mapped_with(ref, REF_WANTED_STATES, false, small, large));
 }
 
 static uint64_t set_size(const reference *ref, unsigned scope)
@@ -370,8 +326,8 @@ void ref_end_step(reference *ref)
     ref->steps_in[ref->phase]++;
     ref->tally = (sc_tally){0};
     ref_note_peaks(ref);
-    ref->miss[1] = ref->miss[0];
-    ref->miss[0] = 0;
+    ref->surprise[1] = ref->surprise[0];
+    ref->surprise[0] = 0;
     ref->step++;
     ref_forget_ceded(ref);
     /* the first, then the youngest first: the last that moves gives its reason to the device */

@@ -44,8 +44,10 @@ static uint64_t novelty_of_next_period(world *w)
     return one_in(w, 3) ? 1500 : 0;
 }
 
-static void play(const sc_cache_rules *rules, sc_random random, sc_cache_totals *totals)
+/* Stretches that were foreseen to miss something. */
+static uint64_t play(const sc_cache_rules *rules, sc_random random, sc_cache_totals *totals)
 {
+    uint64_t foresights;
     static world w;
     const sc_cache_observer observer = {.self = &w, .phase = on_phase, .step = on_step};
 
@@ -69,7 +71,9 @@ static void play(const sc_cache_rules *rules, sc_random random, sc_cache_totals 
     }
     sc_cache_read_totals(w.cache, totals);
     sc_cache_delete(w.cache);
+    foresights = w.ref->foresights;
     free(w.ref);
+    return foresights;
 }
 
 /* All but one size in 32; and something of site 2. */
@@ -119,12 +123,12 @@ START_TEST(the_cache_does_what_the_reference_does)
 {
     sc_random random = sc_random_new("model");
     sc_tally sum = {0};
-    uint64_t fallbacks = 0, forgotten = 0, fixed = 0;
+    uint64_t fallbacks = 0, forgotten = 0, fixed = 0, foresights = 0;
 
     for (size_t i = 0; i < sizeof(scenes) / sizeof(scenes[0]); i++) {
         sc_cache_totals totals;
 
-        play(&scenes[i], (sc_random){sc_random_next(&random)}, &totals);
+        foresights += play(&scenes[i], (sc_random){sc_random_next(&random)}, &totals);
         sum.hits += totals.all.hits;
         sum.evicted += totals.all.evicted;
         sum.expired += totals.all.expired;
@@ -133,12 +137,13 @@ START_TEST(the_cache_does_what_the_reference_does)
         fixed += totals.steps_in[SC_PHASE_FIXED];
         printf("scene %zu: steps %llu, fixed %llu, requests %llu, hits %llu, evicted %llu, "
                "expired %llu, "
-               "fallbacks %llu, shapes forgotten %llu\n",
+               "fallbacks %llu, shapes forgotten %llu, foreseen %llu\n",
                i, (unsigned long long)totals.step,
                (unsigned long long)totals.steps_in[SC_PHASE_FIXED],
                (unsigned long long)totals.all.requests, (unsigned long long)totals.all.hits,
                (unsigned long long)totals.all.evicted, (unsigned long long)totals.all.expired,
-               (unsigned long long)totals.fallbacks, (unsigned long long)totals.shapes_forgotten);
+               (unsigned long long)totals.fallbacks, (unsigned long long)totals.shapes_forgotten,
+               (unsigned long long)foresights);
     }
     /* the walk has been where it hurts */
     ck_assert_uint_gt(sum.hits, 1000);
@@ -147,6 +152,7 @@ START_TEST(the_cache_does_what_the_reference_does)
     ck_assert_uint_gt(fixed, 100);
     ck_assert_uint_gt(fallbacks, 5);
     ck_assert_uint_gt(forgotten, 5);
+    ck_assert_uint_gt(foresights, 20);
 }
 END_TEST
 

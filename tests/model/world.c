@@ -50,6 +50,7 @@ static void program_gets(world *w, sc_address address)
     MUST(cell_of(w, address)->is_allocated);
     MUST(!cell_of(w, address)->is_programs);
     cell_of(w, address)->is_programs = true;
+    w->latest = address;
     w->programs++;
 }
 
@@ -172,9 +173,8 @@ static void finish_allocation(world *w, pending_allocation pending)
         program_gets(w, address);
 }
 
-static void request(world *w)
+static void request(world *w, sc_request wanted)
 {
-    sc_request wanted = next_request(w);
     sc_buffer *buffer;
     ref_block *block;
     sc_answer answer = sc_cache_request(w->cache, wanted, &buffer);
@@ -267,6 +267,33 @@ static void free_one(world *w)
         free_at(w, any_of_program(w), SC_FREE_PARK);
 }
 
+/* Several times the same, so that a free is one that has been made before. */
+static void go_round(world *w)
+{
+    const unsigned first = (unsigned)below(w, PALETTE), count = 2 + (unsigned)below(w, PALETTE - 1);
+    sc_request wanted[PALETTE];
+
+    for (unsigned i = 0; i < count; i++) {
+        wanted[i] = w->palette[(first + i) % PALETTE];
+        wanted[i].is_passing = w->is_passing;
+    }
+    for (int turn = 0; turn < 8; turn++) {
+        sc_address found[PALETTE];
+        unsigned got = 0;
+
+        for (unsigned i = 0; i < count; i++) {
+            unsigned before = w->programs;
+
+            request(w, wanted[i]);
+            if (w->programs > before)
+                found[got++] = w->latest;
+        }
+        for (unsigned i = 0; i < got; i++)
+            if (cell_of(w, found[i])->is_programs)
+                free_at(w, found[i], SC_FREE_PARK);
+    }
+}
+
 static void free_wrongly(world *w)
 {
     sc_address held = any_held(w);
@@ -355,15 +382,17 @@ void world_operate(world *w)
 
     if (kind < 4300) {
         if (w->programs < 30 + below(w, 30))
-            request(w);
+            request(w, next_request(w));
     } else if (kind < 8500) {
         free_one(w);
     } else if (kind < 8900) {
         finish_an_allocation(w);
     } else if (kind < 9200) {
         finish_a_park(w);
-    } else if (kind < 9850) {
+    } else if (kind < 9780) {
         end_a_step(w);
+    } else if (kind < 9850) {
+        go_round(w);
     } else if (kind < 9900) {
         free_wrongly(w);
     } else if (kind < 9930) {

@@ -69,6 +69,7 @@ typedef struct world {
     bool is_passing;
     uint64_t novelty;  /* one request in `novelty` is of a new shape; 0: none */
     unsigned programs; /* blocks the program has */
+    sc_address latest; /* of them */
     uint64_t rows, changes;
     uint64_t now;
     sc_reason last_reason;

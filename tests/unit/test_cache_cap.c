@@ -21,7 +21,7 @@ START_TEST(a_set_wider_than_the_cap_is_kept_within_it_by_evictions_at_frees_alon
     uint64_t inside;
 
     fixture_begin(&f);
-    wide_steps(&f, 20);
+    wide_steps(&f, 40);
     ck_assert_int_eq(fixture_totals(&f).phase, SC_PHASE_FIXED);
     inside = f.frees_in_allocations;
     wide_steps(&f, 60);
@@ -67,6 +67,37 @@ START_TEST(a_set_that_fits_is_served_whole_though_its_largest_would_not_fit_once
         ck_assert_uint_eq(f.driver_allocs, before);
         fixture_end(&f);
     }
+}
+END_TEST
+
+START_TEST(room_for_a_miss_is_made_at_the_last_free_before_it_and_not_earlier)
+{
+    fixture f = fixture_with(fixture_usual);
+    uint64_t inside = 0;
+
+    /* 40 MiB live at most, so that 50 may be held of a set of 54 */
+    fixture_begin(&f);
+    for (unsigned i = 0; i < 60; i++) {
+        sc_address held[4];
+
+        inside = i == 20 ? f.frees_in_allocations : inside;
+        for (unsigned k = 0; k < 4; k++)
+            held[k] = fixture_get(&f, 10 * MIB);
+        for (unsigned k = 0; k < 4; k++)
+            (void)fixture_put(&f, held[k]);
+        (void)fixture_put(&f, fixture_get(&f, 12 * MIB));
+        if (i >= 20)
+            ck_assert_uint_eq(fixture_totals(&f).idle, 44 * MIB);
+        for (unsigned k = 0; k < 3; k++)
+            (void)fixture_put(&f, fixture_get(&f, 2 * MIB));
+        if (i >= 20) { /* a 10 and the 12 go in turns, for each other */
+            ck_assert_uint_eq(fixture_totals(&f).idle, 32 * MIB);
+            ck_assert_uint_eq(sc_cache_tally(f.cache)->hits, 6);
+        }
+        sc_cache_step_end(f.cache);
+    }
+    ck_assert_uint_eq(f.frees_in_allocations, inside);
+    fixture_end(&f);
 }
 END_TEST
 
@@ -298,6 +329,7 @@ END_TEST
 
 SC_SUITE("cache_cap", a_set_wider_than_the_cap_is_kept_within_it_by_evictions_at_frees_alone,
          a_set_that_fits_is_served_whole_though_its_largest_would_not_fit_once_more,
+         room_for_a_miss_is_made_at_the_last_free_before_it_and_not_earlier,
          headroom_for_a_small_buffer_is_not_a_whole_page,
          when_the_peaks_window_shrinks_the_next_free_gives_back_what_is_above,
          live_memory_above_the_limit_leaves_no_room_to_cache,
