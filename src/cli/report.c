@@ -195,6 +195,10 @@ static int report(int count, char **arguments)
         sc_report_fields();
         return SC_EXIT_DONE;
     }
+    if (count == 1 && !strcmp(arguments[0], "--man")) {
+        sc_report_man();
+        return SC_EXIT_DONE;
+    }
     if (count == 1 && !strcmp(arguments[0], "--schema")) {
         sc_report_schema();
         return SC_EXIT_DONE;
@@ -218,41 +222,41 @@ const sc_command sc_command_report = {
     .name = "report",
     .run = report,
     .summary = "tell what the cache did in a run, from its log",
-    .help =
-        "usage: shapecache report [--json] [--top N] [--fail-on LIST] PATH...\n"
-        "       shapecache report --html FILE [--fail-on LIST] PATH...\n"
-        "       shapecache report --timeline [--json] PATH...\n"
-        "       shapecache report --fields | --schema\n"
-        "\n"
-        "Tell what the cache did in a run: its phases and why each began, hits, peaks, time\n"
-        "in the driver, and the shapes that needed most. PATH is a log, - for standard\n"
-        "input, or the folder of a run (all its r*.jsonl). Logs of one run are told as one,\n"
-        "with the ranks that differ.\n"
-        "\n"
-        "  --json   one JSON object of the same; bytes, counts and ns as integers\n"
-        "  --top N  list N shapes (10)\n"
-        "  --html FILE\n"
-        "           a page for a browser: plots and tables of one run, in one file that asks\n"
-        "           nothing of the network (docs/report.md); - is standard output\n"
-        "  --timeline\n"
-        "           memory over the steps instead, the logs side by side, and the scopes\n"
-        "           (docs/scopes.md)\n"
-        "  --fail-on LIST\n"
-        "           exit with 1 where a condition holds for a rank, and name it: figures\n"
-        "           with < <= > >= == or !=, such as 'hit<95,fallback>0,held>60GiB'\n"
-        "  --fields tell what each record and field of a log means\n"
-        "  --schema the same as a JSON Schema of one line of a log\n"
-        "\n"
-        "A log without an end (the program was killed, or still runs) is told up to its last\n"
-        "step. The records are described in docs/log.md.\n"
-        "\n"
-        "Figures for --fail-on, each of one device of one rank:\n"
+    .help = "usage: shapecache report [--json] [--top N] [--fail-on LIST] PATH...\n"
+            "       shapecache report --html FILE [--fail-on LIST] PATH...\n"
+            "       shapecache report --timeline [--json] PATH...\n"
+            "       shapecache report --fields | --schema | --man\n"
+            "\n"
+            "Tell what the cache did in a run: its phases and why each began, hits, peaks, time\n"
+            "in the driver, and the shapes that needed most. PATH is a log, - for standard\n"
+            "input, or the folder of a run (all its r*.jsonl). Logs of one run are told as one,\n"
+            "with the ranks that differ.\n"
+            "\n"
+            "  --json   one JSON object of the same; bytes, counts and ns as integers\n"
+            "  --top N  list N shapes (10)\n"
+            "  --html FILE\n"
+            "           a page for a browser: plots and tables of one run, in one file that asks\n"
+            "           nothing of the network (docs/report.md); - is standard output\n"
+            "  --timeline\n"
+            "           memory over the steps instead, the logs side by side, and the scopes\n"
+            "           (docs/scopes.md)\n"
+            "  --fail-on LIST\n"
+            "           exit with 1 where a condition holds for a rank, and name it: figures\n"
+            "           with < <= > >= == or !=, such as 'hit<95,fallback>0,held>60GiB'\n"
+            "  --fields tell what each record and field of a log means\n"
+            "  --schema the same as a JSON Schema of one line of a log\n"
+            "  --man    the same as a part of the manual page shapecache-log(5)\n"
+            "\n"
+            "A log without an end (the program was killed, or still runs) is told up to its last\n"
+            "step. The records are described in docs/log.md.\n"
+            "\n"
+            "Figures for --fail-on, each of one device of one rank:\n"
 #define METRIC(symbol, name, label, unit, odd, meaning) "  " name ": " meaning "\n"
 #include "cli/metrics.def"
-        "Rates are in percent; sizes may have a unit (MiB, GiB), times must (ms, s). A figure\n"
-        "that a log does not have fails its condition.\n"
-        "\n"
-        "exit status: 0, 1 a condition of --fail-on holds, or SHAPECACHE_STRICT was on and a\n"
-        "settled cache had to ask the driver, 2 usage, 3 a log that is unreadable or\n"
-        "malformed (file and line are named)\n",
+            "Rates are in percent; sizes may have a unit (MiB, GiB), times must (ms, s). A figure\n"
+            "that a log does not have fails its condition.\n"
+            "\n"
+            "exit status: 0, 1 a condition of --fail-on holds, or SHAPECACHE_STRICT was on and a\n"
+            "settled cache had to ask the driver, 2 usage, 3 a log that is unreadable or\n"
+            "malformed (file and line are named)\n",
 };

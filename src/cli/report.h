@@ -69,6 +69,8 @@ void sc_report_figures(const sc_report *report);
 void sc_report_text(const sc_report *report);
 /* The records and fields of a log, as docs/log.md has them. */
 void sc_report_fields(void);
+/* The same as sections of a manual page: docs/man/shapecache-log.5. */
+void sc_report_man(void);
 /* The same as a JSON Schema (2020-12) of one line: docs/log.schema.json. */
 void sc_report_schema(void);
 /* One object of all runs: open, each run, close. */
