@@ -42,10 +42,10 @@ static void add(sc_html_events *events, sc_html_event_kind kind, const sc_line *
         (sc_html_event){.step = sc_line_u64(line, SC_F_STEP), .kind = kind, .text = cut_copy(text)};
 }
 
-static void on_oom(sc_html_events *events, const sc_line *line)
+static void on_oom(sc_html_events *events, const sc_history *history, const sc_line *line)
 {
     uint64_t bytes = sc_line_u64(line, SC_F_BYTES);
-    const char *site = sc_line_text(line, SC_F_SITE);
+    const char *site = sc_history_place(history, sc_line_text(line, SC_F_SITE));
     char text[1024], size[16];
 
     snprintf(text, sizeof text, "no memory for %s%s%.600s: %s",
@@ -72,58 +72,12 @@ static void on_mark(sc_html_events *events, const sc_line *line)
     }
 }
 
-static void on_arena(sc_html_events *events, const sc_line *line)
-{
-    sc_html_arena_row *row;
-
-    if (events->arena_count == SC_HTML_ARENA_ROWS_MOST) {
-        events->arena_left_out++;
-        return;
-    }
-    if (!events->arena)
-        events->arena = sc_need(SC_HTML_ARENA_ROWS_MOST * sizeof *events->arena);
-    row = &events->arena[events->arena_count++];
-    row->name = cut_copy(sc_line_text(line, SC_F_NAME));
-    row->what = cut_copy(sc_line_text(line, SC_F_WHAT));
-#define READ(field)                                                                                \
-    row->value[SC_HTML_ARENA_##field] =                                                            \
-        line->has[SC_F_##field] ? sc_line_u64(line, SC_F_##field) : UINT64_MAX;
-    SC_HTML_ARENA_FIELDS(READ)
-#undef READ
-}
-
-void sc_html_events_add(sc_html_events *events, const sc_line *line)
+void sc_html_events_add(sc_html_events *events, const sc_history *history, const sc_line *line)
 {
     if (line->event == SC_EV_OOM)
-        on_oom(events, line);
+        on_oom(events, history, line);
     else if (line->event == SC_EV_MARK)
         on_mark(events, line);
-    else if (line->event == SC_EV_ARENA)
-        on_arena(events, line);
-}
-
-static void emit_arenas(const sc_html_events *events)
-{
-    static const sc_field fields[] = {
-#define FIELD_OF(field) SC_F_##field,
-        SC_HTML_ARENA_FIELDS(FIELD_OF)
-#undef FIELD_OF
-    };
-
-    sc_emit_open("fields", '[');
-    for (int i = 0; i < SC_HTML_ARENA_FIELD_COUNT; i++)
-        sc_emit_text(NULL, sc_field_name(fields[i]));
-    sc_emit_end(']');
-    sc_emit_open("rows", '[');
-    for (unsigned i = 0; i < events->arena_count; i++) {
-        sc_emit_open(NULL, '{');
-        sc_emit_text("name", events->arena[i].name);
-        sc_emit_text("what", events->arena[i].what);
-        sc_emit_u64s("values", events->arena[i].value, SC_HTML_ARENA_FIELD_COUNT);
-        sc_emit_end('}');
-    }
-    sc_emit_end(']');
-    sc_emit_u64("left_out", events->arena_left_out);
 }
 
 void sc_html_events_emit(const sc_html_events *events)
@@ -141,19 +95,11 @@ void sc_html_events_emit(const sc_html_events *events)
     for (int kind = 0; kind < SC_HTML_EVENT_KINDS; kind++)
         sc_emit_u64(kinds[kind], events->left_out[kind]);
     sc_emit_end('}');
-    sc_emit_open("arena", '{');
-    emit_arenas(events);
-    sc_emit_end('}');
 }
 
 void sc_html_events_release(sc_html_events *events)
 {
     for (unsigned i = 0; i < events->count; i++)
         free(events->at[i].text);
-    for (unsigned i = 0; i < events->arena_count; i++) {
-        free(events->arena[i].name);
-        free(events->arena[i].what);
-    }
-    free(events->arena);
     *events = (sc_html_events){0};
 }

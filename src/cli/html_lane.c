@@ -60,7 +60,7 @@ void sc_html_lane_add(sc_html_lane *lane, const sc_line *line)
     else if (lane->is_full && (line->event == SC_EV_SHAPE || line->event == SC_EV_ALLOC))
         sc_html_presence_add(&lane->presence, line);
     else if (lane->is_full)
-        sc_html_events_add(lane->events, line);
+        sc_html_events_add(lane->events, lane->history, line);
 }
 
 static void emit_stretches(const sc_device *device)
@@ -82,7 +82,7 @@ static void emit_stretches(const sc_device *device)
     free(all);
 }
 
-static void emit_changes(const sc_device *device)
+static void emit_changes(const sc_history *history, const sc_device *device)
 {
     unsigned shown = device->change_count < CHANGES_MOST ? device->change_count : CHANGES_MOST;
 
@@ -99,7 +99,7 @@ static void emit_changes(const sc_device *device)
             sc_emit_u64("shape", change->shape);
             sc_emit_u64("bytes", change->bytes);
         }
-        sc_html_emit_text("site", change->site);
+        sc_html_emit_text("site", sc_history_place(history, change->site));
         sc_emit_u64("set_size", change->set_size);
         sc_emit_u64("idle_released", change->idle_released);
         sc_emit_end('}');
@@ -172,7 +172,7 @@ void sc_html_lane_emit(sc_html_lane *lane, const sc_html_room *room)
     if (!lane->is_full)
         return;
     emit_stretches(lane->device);
-    emit_changes(lane->device);
+    emit_changes(lane->history, lane->device);
     sc_emit_open("series", '{');
     sc_html_steps_emit(&lane->steps);
     emit_new_shapes(lane);
@@ -181,11 +181,14 @@ void sc_html_lane_emit(sc_html_lane *lane, const sc_html_room *room)
     sc_html_presence_emit(&lane->presence);
     sc_emit_end('}');
     sc_html_events_emit(lane->events);
+    sc_emit_open("arena", '{');
+    sc_html_arenas_emit(&lane->device->arenas, room->most);
+    sc_emit_end('}');
     sc_emit_open("shapes", '{');
-    sc_html_shapes_emit(lane->device, room->shapes);
+    sc_html_shapes_emit(lane->history, lane->device, room->shapes);
     sc_emit_end('}');
     sc_emit_open("sites", '{');
-    sc_html_sites_emit(lane->device, room->most);
+    sc_html_sites_emit(lane->history, lane->device, room->most);
     sc_emit_end('}');
 }
 

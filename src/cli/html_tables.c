@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * html_tables.c - the page's tables of shapes and of call sites: column by column, which is a third
- * of the size of an object for each. */
+ * html_tables.c - the page's tables of shapes, call sites and records of arenas: column by column,
+ * which is a third of the size of an object for each. */
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/emit.h"
@@ -32,7 +32,13 @@ static void emit_hint(const sc_hint *hint)
     sc_emit_text(NULL, sc_text_terminate(&text));
 }
 
-void sc_html_shapes_emit(const sc_device *device, unsigned most)
+/* As the report names it. */
+static void emit_site(const sc_history *history, const char *site)
+{
+    sc_html_emit_text(NULL, site ? sc_history_place(history, site) : UNKNOWN);
+}
+
+void sc_html_shapes_emit(const sc_history *history, const sc_device *device, unsigned most)
 {
     unsigned count = device->shape_count < most ? device->shape_count : most;
 
@@ -44,7 +50,7 @@ void sc_html_shapes_emit(const sc_device *device, unsigned most)
 #undef SHOW
     sc_emit_open("site", '[');
     for (unsigned i = 0; i < count; i++)
-        sc_html_emit_text(NULL, device->shapes[i]->site ? device->shapes[i]->site : UNKNOWN);
+        emit_site(history, device->shapes[i]->site);
     sc_emit_end(']');
     sc_emit_open("what", '[');
     for (unsigned i = 0; i < count; i++)
@@ -144,7 +150,7 @@ static void emit_place(const place *one)
     sc_emit_u64s(NULL, values, sizeof values / sizeof *values);
 }
 
-void sc_html_sites_emit(const sc_device *device, unsigned most)
+void sc_html_sites_emit(const sc_history *history, const sc_device *device, unsigned most)
 {
     static const char *const fields[] = {"shapes", "bytes", "requests", "hits", "misses", "ns"};
     places all = gather(device);
@@ -157,7 +163,7 @@ void sc_html_sites_emit(const sc_device *device, unsigned most)
     sc_emit_end(']');
     sc_emit_open("name", '[');
     for (size_t i = 0; i < shown; i++)
-        sc_html_emit_text(NULL, all.at[i].name);
+        emit_site(history, all.at[i].name);
     sc_emit_end(']');
     sc_emit_open("values", '[');
     for (size_t i = 0; i < shown; i++)
@@ -170,4 +176,60 @@ void sc_html_sites_emit(const sc_device *device, unsigned most)
     sc_emit_end(']');
     sc_emit_u64("left_out", all.count - shown);
     free(all.at);
+}
+
+/* X(MEMBER, FIELD): of the figures of a record, those that the page shows. */
+#define ARENA_FIGURES(X)                                                                           \
+    X(capacity, CAPACITY)                                                                          \
+    X(used, USED)                                                                                  \
+    X(used_peak, USED_PEAK)                                                                        \
+    X(demand_peak, DEMAND_PEAK)                                                                    \
+    X(tickets, TICKETS)                                                                            \
+    X(tickets_peak, TICKETS_PEAK)                                                                  \
+    X(passes, PASSES)                                                                              \
+    X(offloads, OFFLOADS)                                                                          \
+    X(onloads, ONLOADS)                                                                            \
+    X(bytes_out, BYTES_OUT)                                                                        \
+    X(bytes_in, BYTES_IN)                                                                          \
+    X(kept, KEPT)                                                                                  \
+    X(wait_ns, WAIT_NS)                                                                            \
+    X(errors, ERRORS)
+
+static void emit_moment(const sc_arenas *arenas, const sc_arena_moment *moment)
+{
+    const uint64_t values[] = {moment->t_ns, moment->has_step ? moment->step : UINT64_MAX,
+#define VALUE(member, field) moment->figures.member,
+                               ARENA_FIGURES(VALUE)
+#undef VALUE
+    };
+
+    sc_emit_open(NULL, '{');
+    sc_emit_u64("arena", moment->arena);
+    sc_html_emit_text("name",
+                      moment->arena < arenas->count ? arenas->at[moment->arena].name : UNKNOWN);
+    sc_html_emit_text("what", moment->what);
+    sc_emit_u64s("values", values, sizeof values / sizeof *values);
+    sc_emit_end('}');
+}
+
+void sc_html_arenas_emit(const sc_arenas *arenas, unsigned most)
+{
+    static const sc_field fields[] = {SC_F_T, SC_F_STEP,
+#define VALUE(member, field) SC_F_##field,
+                                      ARENA_FIGURES(VALUE)
+#undef VALUE
+    };
+    unsigned shown = arenas->moment_count < most ? arenas->moment_count : most;
+
+    sc_emit_open("fields", '[');
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        sc_emit_text(NULL, sc_field_name(fields[i]));
+    sc_emit_end(']');
+    sc_emit_open("rows", '[');
+    for (unsigned i = 0; i < shown; i++)
+        emit_moment(arenas, &arenas->moments[i]);
+    sc_emit_end(']');
+    sc_emit_u64("left_out", arenas->moment_count - shown + arenas->moments_left_out);
+    if (arenas->is_spared_told && !arenas->spared_unknown[0])
+        sc_emit_u64("spared", arenas->spared);
 }

@@ -88,9 +88,10 @@ static void put_fall(sc_text *text, const sc_report *report, const tally *all)
     sc_text_string(text, ", ");
     sc_text_size(text, all->fall->bytes);
     if (all->fall->site) {
+        const char *place = sc_history_place(all->fallen->history, all->fall->site);
+
         sc_text_string(text, " asked for at ");
-        sc_text_bytes(text, all->fall->site,
-                      sc_text_fitting(all->fall->site, strlen(all->fall->site), 300));
+        sc_text_bytes(text, place, sc_text_fitting(place, strlen(place), 300));
     }
 }
 

@@ -2,8 +2,9 @@
 function arenasOf(lane) {
   const arenas = new Map(), { fields, rows } = lane.arena;
   for (const row of rows) {
-    if (!arenas.has(row.name)) arenas.set(row.name, []);
-    arenas.get(row.name).push({ what: row.what, ...Object.fromEntries(fields.map((field, i) => [field, row.values[i]])) });
+    const name = rows.some(other => other.name === row.name && other.arena !== row.arena) ? `${row.name} (${row.arena + 1})` : row.name;
+    if (!arenas.has(name)) arenas.set(name, []);
+    arenas.get(name).push({ what: row.what, ...Object.fromEntries(fields.map((field, i) => [field, row.values[i]])) });
   }
   return arenas;
 }
@@ -14,7 +15,8 @@ const arenaPlot = {
   id: "arena", title: "Pinned arenas",
   caption: "Above, tensors on the stack: its depth, now and at most so far. Below, bytes of the arena in use, and the most that were asked of it. A record is written when an arena begins, when it is empty again for the 2^k-th time, and at the end.",
   height: () => 440,
-  summary: () => [...arenasOf(view.lane)].map(([name, rows]) => `${name}: at most ${words.plural(Math.max(...rows.map(row => row.tickets_peak ?? 0)), "tensor")}, ${words.size(Math.max(...rows.map(row => row.used_peak ?? 0)))}.`).join(" "),
+  summary: () => [...arenasOf(view.lane)].map(([name, rows]) => `${name}: at most ${words.plural(Math.max(...rows.map(row => row.tickets_peak ?? 0)), "tensor")}, ${words.size(Math.max(...rows.map(row => row.used_peak ?? 0)))}.`).join(" ") +
+    (view.lane.arena.spared ? ` The device was spared ${words.size(view.lane.arena.spared)} at its peak.` : ""),
 
   option(width, ink) {
     const base = baseOption(ink, width), arenas = [...arenasOf(view.lane)].slice(0, 4), left = width < 500 ? 62 : 84, right = width < 500 ? 30 : 40;
@@ -45,7 +47,7 @@ const arenaPlot = {
 
   table() {
     const { fields, rows } = view.lane.arena;
-    const write = { t: words.time, wait_ns: words.time, capacity: words.size, used: words.size, used_peak: words.size, demand_peak: words.size };
+    const write = { t: words.time, wait_ns: words.time, capacity: words.size, used: words.size, used_peak: words.size, demand_peak: words.size, bytes_out: words.size, bytes_in: words.size };
     return {
       rows, columns: [{ title: "arena", value: row => row.name, text: true }, { title: "record", value: row => row.what, text: true },
         ...fields.map((field, i) => ({ title: field.replace(/_/g, " "), key: field, value: row => row.values[i], write: write[field] ?? words.count }))],

@@ -1,6 +1,6 @@
 /* shapes.js - which shapes need most, and in which steps each was asked for. */
 function shapeName(shape) {
-  return `${shape.id}  ${words.size(shape.bytes)}`;
+  return `#${shape.id}  ${words.size(shape.bytes)}`;
 }
 
 const shapePlot = {
@@ -104,7 +104,7 @@ const presencePlot = {
       data: rows.filter(row => row.kind === kind).flatMap(row => row.stretches.map(s => ({ value: [s.from * p.each, Math.min(s.to * p.each, Math.max(endOf(lane), s.from * p.each + 1)), row.row, s.letter.charCodeAt(0) - 97], row }))),
       renderItem(params, api) {
         const a = api.coord([api.value(0), api.value(2)]), b = api.coord([api.value(1), api.value(2)]);
-        const strength = 0.5 + Math.min(api.value(3), 6) / 12, gap = tall > 6 ? 2 : 1;
+        const strength = 0.55 + Math.min(api.value(3), 6) / 13, gap = tall > 6 ? 2 : 1;
         return { type: "rect", shape: { x: a[0], y: a[1] - tall / 2 + gap / 2, width: Math.max(kind === "broke" ? 4 : 2, b[0] - a[0]), height: tall - gap },
           style: { fill: colors[kind], opacity: kind === "broke" ? 1 : strength } };
       },
@@ -124,7 +124,7 @@ const presencePlot = {
       } },
       grid: { left, right, outerBoundsMode: "none", top: 34, bottom: 50 },
       xAxis: stepAxis(lane, ink, [{}], () => true),
-      yAxis: { ...axisLook(ink), type: "category", inverse: true, data: rows.map(row => `${row.broke ? "\u25c6 " : ""}${row.id} ${row.shape ? words.size(row.shape.bytes) : ""}`),
+      yAxis: { ...axisLook(ink), type: "category", inverse: true, data: rows.map(row => `${row.broke ? "\u25c6 " : ""}#${row.id} ${row.shape ? words.size(row.shape.bytes) : ""}`),
         splitLine: { show: false }, axisTick: { show: false },
         axisLabel: { fontSize: 11, color: name => name.startsWith("\u25c6") ? ink.new : ink.muted, margin: 6,
           interval: (i) => Boolean(rows[i]?.broke) || (tall > 14 || (i % Math.ceil(16 / tall) === 0 && !broke.some(row => Math.abs(row.row - i) < 16 / tall))) } },
@@ -139,7 +139,8 @@ const presencePlot = {
           data: broke.map(row => ({ value: [row.broke.step, row.row, 0, 0], row })),
           label: { show: true, position: broke[0] && broke[0].broke.step > lane.steps * 0.55 ? "left" : "right", distance: 8, color: ink.new, fontWeight: 700, fontSize: 12.5,
             backgroundColor: ink.card, borderColor: ink.new, borderWidth: 1, borderRadius: 4, padding: [3, 6],
-            formatter: param => param.dataIndex < 3 ? `shape ${param.data.row.id} (${words.size(param.data.row.broke.bytes)}) broke the set at step ${param.data.row.broke.step}` : "" },
+            formatter: param => param.dataIndex >= 3 ? "" : width < 500 ? `#${param.data.row.id}, step ${param.data.row.broke.step}`
+              : `shape ${param.data.row.id} (${words.size(param.data.row.broke.bytes)}) broke the set at step ${words.count(param.data.row.broke.step)}` },
           tooltip: { formatter: param => tipTable(`shape ${param.data.row.id} broke the set`, [["step", words.count(param.data.row.broke.step)], ["bytes", words.size(param.data.row.broke.bytes)], ["asked for at", words.tail(param.data.row.broke.site ?? "unknown", 60)]]) } },
       ],
     };

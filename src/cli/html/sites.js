@@ -11,8 +11,8 @@ const flameUnits = {
 function framesOf(name) {
   const frames = name.split(" > ");
   if (frames.length > 1) return frames;
-  const object = /^(.*?)(\+0x[0-9a-f]+|:\d+)/.exec(name)?.[1];
-  return object && object !== name ? [object, name] : [name];
+  const place = /(?:^|\s)([^\s]+?)(?:\+0x[0-9a-f]+|:\d+)$/.exec(name)?.[1]; /* "object+0x12", "file:34", "function file:34" */
+  return place && place !== name ? [place, name] : [name];
 }
 
 /* The tree of frames with what every one and those below it add up to. */
@@ -61,10 +61,10 @@ function flameNode() {
 const FLAMES = { light: ["#e8c07a", "#e2a86b", "#dd9a7d", "#d7b48f", "#c9b66f", "#e0b59a"], dark: ["#8a6a2c", "#8d5a2f", "#8a4a3a", "#7d6140", "#73692f", "#8a5d48"] };
 
 function flameColor(name) {
-  const palette = FLAMES[theme.isDark() ? "dark" : "light"], key = name.replace(/[+:].*/, "");
-  let hash = 7;
-  for (const c of name === key ? name : `${key}${name}`) hash = (hash * 31 + c.charCodeAt(0)) >>> 0;
-  return palette[hash % palette.length];
+  const palette = FLAMES[theme.isDark() ? "dark" : "light"];
+  let hash = 2166136261;
+  for (const c of name) hash = Math.imul(hash ^ c.charCodeAt(0), 16777619);
+  return palette[((hash ^ (hash >>> 13)) >>> 0) % palette.length];
 }
 
 const flamePlot = {
