@@ -9,6 +9,11 @@ function inkOf() {
   return Object.fromEntries(names.map(name => [name, theme.color(name)]));
 }
 
+/* Names of a legend; those of areas are boxes. */
+function legendOf(names, areas) {
+  return names.map(name => areas.includes(name) ? { name, icon: "roundRect" } : { name });
+}
+
 /* What all plots share. */
 function baseOption(ink, width) {
   return {

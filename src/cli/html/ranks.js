@@ -12,7 +12,7 @@ const envelopePlot = {
     const band = (name, value, more) => ({ name, type: "line", step: "middle", symbol: "none", lineStyle: { width: 0 }, color: ink.live, ...stacked("band", indices.map(i => [x(i), value(i)])), ...more });
     const lane = view.lane, s = seriesOf(lane);
     return {
-      ...base, legend: { ...base.legend, data: ["least to most", lane.label] },
+      ...base, legend: { ...base.legend, data: legendOf(["least to most", lane.label], ["least to most"]) },
       tooltip: { ...base.tooltip, formatter: params => {
         const i = indices[[params].flat()[0].dataIndex];
         return i == null ? "" : tipTable(words.steps(i * e.each, (i + 1) * e.each - 1), [["most held", words.size(e.held_peak.most[i])], ["least held", words.size(e.held_peak.least[i])],

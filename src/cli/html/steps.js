@@ -156,7 +156,7 @@ const memoryPlot = {
     const bottom = 34, stripTop = this.height() - bottom - 22 - strip, grids = [{}, {}];
     return {
       ...baseOption(ink, width),
-      legend: { ...baseOption(ink, width).legend, data: series.slice(0, series.length - kinds.length).map(one => one.name), selected: { "driver used": !this.isFar() } },
+      legend: { ...baseOption(ink, width).legend, data: legendOf(series.slice(0, series.length - kinds.length).map(one => one.name), ["live", "idle"]), selected: { "driver used": !this.isFar() } },
       tooltip: { ...baseOption(ink, width).tooltip, formatter: bucketTip(lane, i => [
         ["live, most", words.size(lane.series.live_peak[i])], ["held, most", words.size(lane.series.held_peak[i])],
         ["idle at a step\u2019s end, most", words.size(lane.series.idle_most[i])], ["driver used", s.used(i) == null ? null : words.size(s.used(i))],
@@ -226,7 +226,7 @@ const requestPlot = {
     const y = (name, more) => ({ ...axisLook(ink), type: "value", name, nameGap: 10, min: 0, splitNumber: 3, ...more });
     return {
       ...base, ...panel(lane, ink, width, 3, 520),
-      legend: { ...base.legend, data: ["hit rate", "hits", "misses", "bypassed", "evicted"] },
+      legend: { ...base.legend, data: legendOf(["hit rate", "hits", "misses", "bypassed", "evicted"], ["hits", "misses", "bypassed"]) },
       tooltip: { ...base.tooltip, formatter: bucketTip(lane, i => [
         ["hit rate", s.rate(i) == null ? "\u2013" : `${s.rate(i).toFixed(2)}%`],
         c.each > 1 ? ["lowest, highest step", `${(c.rate_least[i] ?? 0) / 100}%, ${(c.rate_most[i] ?? 0) / 100}%`] : ["", null],
@@ -277,7 +277,7 @@ const timePlot = {
     const log = f => points(lane, i => f(i) || null);
     return {
       ...base, ...panel(lane, ink, width, 2, 430),
-      legend: { ...base.legend, data: ["a driver call", "a hit", "driver calls of a step", "waits of a step"] },
+      legend: { ...base.legend, data: legendOf(["a driver call", "a hit", "driver calls of a step", "waits of a step"], ["driver calls of a step", "waits of a step"]) },
       tooltip: { ...base.tooltip, formatter: bucketTip(lane, i => [
         ["a hit", s.hitTime(i) == null ? "\u2013" : words.time(s.hitTime(i))], ["a driver call", s.callTime(i) == null ? "\u2013" : words.time(s.callTime(i))],
         ["driver calls", words.count(s.calls[i])], ["in them, a step", words.time(s.each("driver_ns")(i))],
