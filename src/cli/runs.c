@@ -88,6 +88,13 @@ void sc_runs_release(sc_runs *runs)
 
 void sc_runs_put_range(sc_text *text, uint64_t first, uint64_t last)
 {
+    enum { ONE = 48 }; /* bytes of a range, and of what is put in place of the rest */
+
+    if (text->used + ONE > text->size) { /* no number may be cut */
+        if (text->size >= ONE && text->at[text->used - 1] != '.')
+            sc_text_string(text, ", ...");
+        return;
+    }
     sc_text_string(text, text->used ? ", " : "");
     sc_text_u64(text, first);
     if (last == first)

@@ -160,6 +160,16 @@ class Ranks(Logs):
         self.assertIn("host      node7: rank 56-63\n", text)
         self.assertEqual(len([line for line in text.splitlines() if " fixed " in line]), 64)
 
+    def test_a_long_list_of_missing_ranks_ends_between_two_of_them(self):
+        def sparse(rank, lines):
+            lines[0] |= {"rank": 10000 * (2 * rank + 1), "world": 2**64 - 1}
+
+        missing = self.run_of("ranks", self.copies(80, sparse))["ranks_without_log"].split(", ")
+        self.assertEqual(missing[-1], "...")
+        for i, part in enumerate(missing[1:-1]):
+            self.assertEqual(part, f"{10000 * (2 * i + 1) + 1}-{10000 * (2 * i + 3) - 1}")
+        self.assertGreater(len(missing), 20)
+
     def test_what_cannot_be_understood_is_refused(self):
         self.fails(call("ranks"), 2, "ranks: which log", "help ranks")
         self.fails(call("ranks", "--sort", "size", "x"), 2, "--sort wants rank, steps, hit")
