@@ -182,6 +182,12 @@ SHAPECACHE_API shapecache_status shapecache_arena_rewind(shapecache_arena *arena
 SHAPECACHE_API shapecache_status shapecache_arena_ignore(shapecache_arena *arena, const void *data);
 SHAPECACHE_API shapecache_status shapecache_arena_heed(shapecache_arena *arena, const void *data);
 
+/* Nobody holds the tensor any more: without the arena its memory would be free from now on. It
+ * stays on the stack, to be rewound when those above it have gone; only what the device was spared
+ * is told by it. Error: SHAPECACHE_EORDER (the ticket is not on the stack). */
+SHAPECACHE_API shapecache_status shapecache_arena_forget(shapecache_arena *arena,
+                                                         shapecache_ticket ticket);
+
 /* Why it is not known what a device was spared. */
 typedef enum shapecache_arena_doubt {
     SHAPECACHE_ARENA_SURE = 0,

@@ -503,3 +503,13 @@ void sc_arena_heed(sc_arena *arena, sc_address source)
         if (arena->ignored[i] == source)
             arena->ignored[i--] = arena->ignored[--arena->ignored_count];
 }
+
+shapecache_status sc_arena_forget(sc_arena *arena, shapecache_ticket ticket)
+{
+    sc_entry *entry = sc_stack_find(&arena->stack, ticket.index, ticket.number);
+
+    if (!entry)
+        return sc_arena_say_order(arena, "forget", ticket);
+    end_absence(arena, entry, 0);
+    return SHAPECACHE_OK;
+}

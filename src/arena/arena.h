@@ -71,6 +71,7 @@ shapecache_status sc_arena_rewind(sc_arena *arena, shapecache_arena_moment momen
                                   sc_stream stream);
 shapecache_status sc_arena_ignore(sc_arena *arena, sc_address source);
 void sc_arena_heed(sc_arena *arena, sc_address source);
+shapecache_status sc_arena_forget(sc_arena *arena, shapecache_ticket ticket);
 void sc_arena_inform(const sc_arena *arena, shapecache_arena_info *info);
 
 /* Asserts the invariants; for tests. */

@@ -402,6 +402,14 @@ EXPORT shapecache_status shapecache_arena_heed(shapecache_arena *arena, const vo
     return sc_arena_end(&call, SHAPECACHE_OK);
 }
 
+EXPORT shapecache_status shapecache_arena_forget(shapecache_arena *arena, shapecache_ticket ticket)
+{
+    sc_arena_call call;
+    shapecache_status status = sc_arena_begin(&call, arena, SC_ARENA_NEEDS_NOTHING);
+
+    return status ? status : sc_arena_end(&call, sc_arena_forget(&arena->core, ticket));
+}
+
 EXPORT shapecache_status shapecache_arena_stats(shapecache_arena *arena,
                                                 shapecache_arena_info *info)
 {

@@ -7,6 +7,7 @@ import ctypes
 import gc
 import os
 import random
+import threading
 import time
 import types
 import unittest
@@ -160,6 +161,47 @@ class Activations(Case):
         self.expect_stack(0)
         self.assertEqual((activations.counts["returned"], activations.counts["early"]), (12, 0))
         self.assertGreater(self.arena.stats().prefetched, 0)
+
+    def forgotten(self):
+        """Numbers of the tickets that the arena is told nobody holds, from now on."""
+        told, forget = [], self.arena.forget
+
+        def note(ticket):
+            told.append(ticket.number)
+            forget(ticket)
+        self.arena.forget = note
+        return told
+
+    def test_what_nobody_holds_is_told_at_once_and_dropped_in_its_turn(self):
+        saved, _ = self.forward(12)
+        told = self.forgotten()
+        del saved[3]
+        gc.collect()
+        self.assertEqual(told, [4])
+        self.expect_stack(12)
+        while saved:
+            saved.pop().get()
+        self.expect_stack(0)
+        self.assertEqual(told, [4])
+
+    def test_what_nobody_holds_while_another_thread_has_the_lock_is_told_by_the_next_call(self):
+        saved, _ = self.forward(3)
+        told, has_lock, may_go = self.forgotten(), threading.Event(), threading.Event()
+
+        def hold():
+            with self.arena.lock:
+                has_lock.set()
+                may_go.wait()
+        other = threading.Thread(target=hold)
+        other.start()
+        has_lock.wait()
+        del saved[0]
+        gc.collect()
+        self.assertEqual(told, [])
+        may_go.set()
+        other.join()
+        saved.pop().get()
+        self.assertEqual(told, [1])
 
     def test_memory_of_what_was_offloaded_is_free_for_the_next_layer(self):
         fake_torch.CACHE.clear()

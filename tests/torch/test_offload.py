@@ -36,14 +36,16 @@ class unmodified:
     def __init__(self, *arguments, options=(), program=(HERE / "programs/gpt.py", "--steps", "3")):
         environment = {k: v for k, v in os.environ.items() if not k.startswith(("SHAPECACHE", "SIMCUDA", "LD_", "PYTHON"))}
         with tempfile.TemporaryDirectory(prefix="shapecache-offload-") as folder:
-            report = pathlib.Path(folder) / "report.json"
+            report, log = pathlib.Path(folder) / "report.json", pathlib.Path(folder) / "log.jsonl"
             done = subprocess.run([BUILD / "shapecache", "run", "--sim", "--torch", *options, "--", ROOT / "build/torch/bin/python",
                                    *program, *arguments],
-                                  env=environment | {"PYTHONDONTWRITEBYTECODE": "1", "SHAPECACHE_LOG": "off", "SIMCUDA_REPORT": str(report)},
+                                  env=environment | {"PYTHONDONTWRITEBYTECODE": "1", "SHAPECACHE_LOG": str(log), "SIMCUDA_REPORT": str(report)},
                                   capture_output=True, text=True, check=False, timeout=600)
             if done.returncode != 0:
                 raise AssertionError(done.stderr)
             self.err, self.report = done.stderr, json.loads(report.read_text())
+            records = [json.loads(line) for line in log.read_text().splitlines()]
+            self.end = next(record for record in reversed(records) if record["ev"] == "end")
 
 
 class Offload(unittest.TestCase):
@@ -74,7 +76,8 @@ class Offload(unittest.TestCase):
         for arguments in ((), ("--checkpoint",)):
             plain, through = unmodified(*arguments), unmodified(*arguments, options=("--offload=512MiB",))
             told = re.search(r"offloaded (\d+) of (\d+) saved tensors \(\d+ of them came back early\), (\d+) stayed, (\d+) had been saved "
-                             r"before; .* out and .* back; the arena held at most [\d.]+ MiB; streams waited [\d.]+ s for copies(; few of .*)?$",
+                             r"before; .* out and .* back; the arena held at most [\d.]+ MiB; that spared the device [\d.]+ MiB at the "
+                             r"peak \([\d.]+ MiB live, [\d.]+ MiB without\); streams waited [\d.]+ s for copies(; few of .*)?$",
                              through.err, re.MULTILINE)
             self.assertTrue(told, through.err)
             offloaded, saved, stayed, shared = map(int, told.groups()[:4])
@@ -82,6 +85,26 @@ class Offload(unittest.TestCase):
             self.assertEqual(offloaded + stayed + shared, saved)
             self.assertLess(through.report["peak"], plain.report["peak"])
             self.assertFalse(through.report["violations"])
+
+    def test_what_one_run_says_that_the_device_was_spared_is_the_difference_of_two(self):
+        unasked = ("import torch\n"
+                   "weights = [torch.randn(512, 512, device='cuda', requires_grad=True) for _ in range(8)]\n"
+                   "for step in range(4):\n"
+                   "    y = torch.ones(4096, 512, device='cuda')\n"
+                   "    for weight in weights: y = (y @ weight).tanh()\n"
+                   "    loss = y.sum()\n"  # which drops the graph of the step before, unasked
+                   "loss.backward()\n")
+        gpt, resnet = HERE / "programs/gpt.py", HERE / "programs/resnet.py"
+        for program in (gpt, "--steps", "3"), (gpt, "--steps", "3", "--checkpoint"), (resnet, "--steps", "2"), ("-c", unasked):
+            plain, through = unmodified(program=program), unmodified(program=program, options=("--offload=512MiB",))
+            self.assertEqual(through.end["live_without"], plain.end["live_peak"], through.err)
+            self.assertEqual(through.end["spared"], plain.end["live_peak"] - through.end["live_peak"], through.err)
+            self.assertGreater(through.end["spared"], 1 << 20, through.err)
+
+    def test_where_tensors_lie_in_segments_it_is_not_known_what_the_device_was_spared(self):
+        told = unmodified(options=("--torch=segments", "--offload=512MiB"))
+        self.assertIn("what that spared the device is not known: a tensor lay, or came back, in memory that the cache does not see",
+                      told.err)
 
     def test_what_no_backward_pass_asks_for_is_told(self):
         program = ("import torch; x = torch.ones(256, 256, device='cuda', requires_grad=True)\n"

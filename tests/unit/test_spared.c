@@ -24,6 +24,7 @@ typedef struct out {
     shapecache_ticket ticket;
     whole *source, *target; /* target NULL: not on its way */
     uint64_t bytes;
+    bool is_forgotten;
 } out;
 
 static struct {
@@ -210,12 +211,18 @@ static void onload(void)
     top->target = NULL;
 }
 
+/* Away, and not on its way back. */
+static bool is_followed(const out *one)
+{
+    return one->ticket.place != SHAPECACHE_ARENA_DEVICE && !one->target && !one->is_forgotten;
+}
+
 static void prefetch(void)
 {
     out *one = &model.stack[sc_random_below(&generator, (uint64_t)model.depth)];
     unsigned started;
 
-    if (one->target || one->ticket.place == SHAPECACHE_ARENA_DEVICE)
+    if (!is_followed(one))
         return;
     whole *target = target_for(one);
 
@@ -224,6 +231,23 @@ static void prefetch(void)
                      SHAPECACHE_OK);
     ck_assert_uint_eq(started, 1);
     leads_back(one, target);
+}
+
+static void lose_ticket(out *one)
+{
+    one->source->tickets--;
+    look_whether_it_stands(one->source);
+}
+
+static void forget(void)
+{
+    out *one = &model.stack[sc_random_below(&generator, (uint64_t)model.depth)];
+
+    ck_assert_int_eq(shapecache_arena_forget(arena, one->ticket), SHAPECACHE_OK);
+    model.now++;
+    if (is_followed(one))
+        lose_ticket(one);
+    one->is_forgotten = true;
 }
 
 static void drop_some(void)
@@ -237,10 +261,8 @@ static void drop_some(void)
     while (model.depth > depth) {
         out *top = &model.stack[--model.depth];
 
-        if (top->ticket.place == SHAPECACHE_ARENA_DEVICE || top->target)
-            continue;
-        top->source->tickets--;
-        look_whether_it_stands(top->source);
+        if (is_followed(top))
+            lose_ticket(top);
     }
 }
 
@@ -266,12 +288,14 @@ static void do_something(void)
         release(one);
     else if (dice < 75 && model.depth < TICKETS)
         offload(one, dice < 60);
-    else if (dice < 86 && model.depth)
+    else if (dice < 86 && model.depth && !model.stack[model.depth - 1].is_forgotten)
         onload();
     else if (dice < 93 && model.depth)
         prefetch();
     else if (dice < 95 && model.depth)
         drop_some();
+    else if (dice < 98 && model.depth)
+        forget();
     else
         ck_assert_int_eq(shapecache_step(-1), SHAPECACHE_OK);
 }
@@ -386,6 +410,27 @@ START_TEST(a_block_that_is_not_freed_is_not_spared)
     room_free(block);
     (void)room_alloc(4 * MIB);
     expect_doubt(SHAPECACHE_ARENA_NOTHING);
+    end();
+}
+END_TEST
+
+START_TEST(a_ticket_that_was_forgotten_holds_no_memory_and_stays_on_the_stack)
+{
+    open_arena(64 * MIB);
+    sc_address block = room_alloc(8 * MIB);
+    shapecache_ticket below = away(block, 8 * MIB), above;
+
+    room_free(block);
+    (void)room_alloc(2 * MIB);
+    above = away(room_alloc(2 * MIB), 2 * MIB);
+    ck_assert_int_eq(shapecache_arena_forget(arena, below), SHAPECACHE_OK);
+    ck_assert_int_eq(shapecache_arena_forget(arena, below),
+                     SHAPECACHE_OK); /* again changes nothing */
+    ck_assert_uint_eq(stats().depth, 2);
+    (void)room_alloc(10 * MIB);
+    expect(0, 14 * MIB);
+    back(above, room_alloc(2 * MIB), 2 * MIB);
+    ck_assert_int_eq(shapecache_arena_forget(arena, above), SHAPECACHE_EORDER);
     end();
 }
 END_TEST
@@ -566,6 +611,7 @@ int main(void)
         a_pass_that_frees_what_is_away_is_spared_all_but_what_it_holds,
         a_block_that_two_tickets_are_out_of_counts_once,
         a_block_that_is_not_freed_is_not_spared,
+        a_ticket_that_was_forgotten_holds_no_memory_and_stays_on_the_stack,
         where_a_tensor_comes_back_to_is_not_counted_beside_it,
         what_comes_back_and_leaves_again_is_one_tensor_all_the_time,
         a_block_that_is_used_for_another_tensor_counts_for_the_one_that_is_away,

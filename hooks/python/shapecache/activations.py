@@ -30,13 +30,14 @@ class _Entry:
 
 class _Saved:
     """What autograd keeps in the tensor's place. When it is dropped, so may be the tensor."""
-    __slots__ = ("entry", "__weakref__")
+    __slots__ = ("entry", "died", "__weakref__")
 
-    def __init__(self, entry):
-        self.entry = entry
+    def __init__(self, entry, died):
+        self.entry, self.died = entry, died
 
-    def __del__(self):  # by any thread, at any time: no more than this
+    def __del__(self):  # by any thread, at any time: nobody is waited for
         self.entry.is_dead = True
+        self.died(self.entry)
 
 
 COUNTS = ("saved", "offloaded", "kept", "shared", "returned", "held", "early", "dropped", "failed",
@@ -57,6 +58,7 @@ class Activations:
         self._arena = arena
         self._stack = []  # entries in the arena, as its own stack is
         self._recent = collections.deque()  # entries whose source is held until its copy is done
+        self._dead = collections.deque()  # entries that died while another thread had the lock
         self._ahead = self._behind = self._least = 0
         self._torch = self._device = None
         self.set(ahead=ahead, behind=behind, least=least)
@@ -85,6 +87,26 @@ class Activations:
         with self._arena.lock:
             return self.counts["dropped"] + sum(not entry.is_returned for entry in self._stack)
 
+    def _died(self, entry):
+        """Without the arena its memory would be free now; see shapecache_arena_forget(). Never waits, never fails."""
+        self._dead.append(entry)
+        if not self._arena.lock.acquire(blocking=False):
+            return  # whoever has the lock comes by
+        try:
+            self._forget_dead()
+        finally:
+            self._arena.lock.release()
+
+    def _forget_dead(self):
+        while self._dead:
+            entry = self._dead.popleft()
+            if not entry.is_in:
+                continue
+            try:
+                self._arena.forget(entry.ticket)
+            except (_library.Error, ValueError):  # a forked child, or a closed arena
+                self._dead.clear()
+
     # --- on the way out ---
 
     def _why_not(self, tensor):
@@ -104,6 +126,7 @@ class Activations:
     def pack(self, tensor):
         """What autograd is to keep in the tensor's place."""
         with self._arena.lock:
+            self._forget_dead()
             self.counts["saved"] += 1
             reason = self._why_not(tensor)
             if reason:
@@ -143,7 +166,7 @@ class Activations:
         entry.tensor, entry.target, entry.stream = tensor, None, self._stream()
         entry.is_in, entry.is_dead, entry.is_returned = True, False, False
         entry.ticket = self._arena.offload(tensor.data_ptr(), entry.size, 0, entry.stream)
-        saved = _Saved(entry)
+        saved = _Saved(entry, self._died)
         entry.saved = weakref.ref(saved)
         self._stack.append(entry)
         if entry.ticket.place == _DEVICE:  # it stays, and so must the tensor
@@ -168,6 +191,7 @@ class Activations:
         if not isinstance(saved, _Saved):
             return saved
         with self._arena.lock:
+            self._forget_dead()
             entry = saved.entry
             if entry.tensor is None:
                 self._bring_back(entry)

@@ -101,6 +101,7 @@ _PROTOTYPES = {
     "rewind": [_POINTER, _Moment, _POINTER],
     "ignore": [_POINTER, _POINTER],
     "heed": [_POINTER, _POINTER],
+    "forget": [_POINTER, Ticket],
     "stats": [_POINTER, ctypes.POINTER(_Info)],
     "report": [_POINTER],
 }
@@ -208,6 +209,10 @@ class Arena:
     def heed(self, data):
         """Takes ignore() back."""
         self._call("heed", data)
+
+    def forget(self, ticket):
+        """Nobody holds the tensor any more: without the arena its memory would be free from now on."""
+        self._call("forget", ticket)
 
     def stats(self):
         """ArenaStats: bytes and counts."""
