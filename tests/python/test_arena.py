@@ -119,6 +119,69 @@ class Pointers(Case):
             self.arena.stats()
 
 
+class Threads(unittest.TestCase):
+    """Each thread's bytes come back to it, whatever others do meanwhile."""
+
+    def setUp(self):
+        fake_torch.cuda.current_stream()
+        self.wrong = []
+
+    def passes(self, arena, number, lock):
+        """Forward and backward passes of random lengths."""
+        runtime, must, chance = fake_torch._runtime, fake_torch.must, random.Random(SEED + number)
+        must(runtime.cudaFree(None))
+        stream = fake_torch._Stream().cuda_stream
+        for _ in range(12):
+            with lock:
+                away = []
+                for _ in range(chance.randrange(1, 9)):
+                    byte, source = chance.randrange(256), fake_torch._POINTER()
+                    must(runtime.cudaMalloc(ctypes.byref(source), SIZE))
+                    must(runtime.cudaMemsetAsync(source, byte, SIZE, stream))
+                    away.append((arena.offload_free(source.value, SIZE, byte, stream), byte))
+                for ticket, byte in reversed(away):
+                    self.bring_back(arena, ticket, byte, stream)
+
+    def bring_back(self, arena, ticket, byte, stream):
+        runtime, must = fake_torch._runtime, fake_torch.must
+        target, host = fake_torch._POINTER(), ctypes.create_string_buffer(SIZE)
+        must(runtime.cudaMalloc(ctypes.byref(target), SIZE))
+        arena.onload(ticket, target.value, SIZE, byte, stream)
+        must(runtime.cudaMemcpyAsync(host, target, SIZE, 2, stream))
+        must(runtime.cudaStreamSynchronize(stream))
+        must(runtime.cudaFree(target))
+        if host.raw != bytes([byte]) * SIZE:
+            self.wrong.append((ticket.number, byte))
+
+    def run_threads(self, works):
+        errors = []
+
+        def guarded(work, *arguments):
+            try:
+                work(*arguments)
+            except Exception as error:  # pylint: disable=broad-except
+                errors.append(error)
+        threads = [threading.Thread(target=guarded, args=work) for work in works]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual((errors, self.wrong), ([], []), f"SC_SEED={SEED}")
+
+    def test_arenas_of_several_threads_do_not_disturb_each_other(self):
+        def own(number):
+            fake_torch.must(fake_torch._runtime.cudaFree(None))
+            with shapecache.Arena(1 << 20, name=f"thread{number}") as arena:
+                self.passes(arena, number, threading.Lock())
+                self.assertEqual(arena.stats().busy, 0)
+        self.run_threads([(own, number) for number in range(4)])
+
+    def test_threads_that_take_turns_may_share_one(self):
+        with shapecache.Arena(1 << 20, name="shared") as arena:
+            self.run_threads([(self.passes, arena, number, arena.lock) for number in range(4)])
+            self.assertEqual((arena.stats().busy, arena.stats().depth), (0, 0))
+
+
 class Summary(unittest.TestCase):
     """The line at the end of `run --torch --offload`."""
 

@@ -85,6 +85,7 @@ class Offload(unittest.TestCase):
             self.assertEqual(offloaded + stayed + shared, saved)
             self.assertLess(through.report["peak"], plain.report["peak"])
             self.assertFalse(through.report["violations"])
+            self.assertNotIn("tensors offloaded, ", through.err)  # the arena's own line, which would say it twice
 
     def test_what_one_run_says_that_the_device_was_spared_is_the_difference_of_two(self):
         unasked = ("import torch\n"

@@ -220,6 +220,34 @@ START_TEST(the_log_has_a_row_for_each_arena_and_the_end_a_line)
 }
 END_TEST
 
+START_TEST(a_quiet_arena_has_no_part_in_the_line_at_the_end)
+{
+    shapecache_arena_config config;
+    shapecache_arena *quiet;
+    shapecache_ticket ticket;
+
+    shapecache_arena_defaults(&config);
+    config.capacity = 8 * MIB;
+    config.flags = SHAPECACHE_ARENA_QUIET;
+    for (int i = 0; i < 2; i++) { /* one that is destroyed, and one that is there at the end */
+        ck_assert_int_eq(shapecache_arena_create(&quiet, &config), SHAPECACHE_OK);
+        ck_assert_int_eq(shapecache_arena_offload_free(quiet, (void *)(uintptr_t)room_alloc(MIB),
+                                                       MIB, 0, (void *)stream, &ticket),
+                         SHAPECACHE_OK);
+        if (i == 0)
+            ck_assert_int_eq(shapecache_arena_destroy(quiet), SHAPECACHE_OK);
+    }
+    open_arena(8 * MIB);
+    (void)give(room_alloc(2 * MIB), 2 * MIB);
+    sc_engine_finish();
+    char *said = room_stderr();
+
+    ck_assert_ptr_nonnull(strstr(said, "arena: 1 tensor offloaded, 2.00 MiB out and 0 B back"));
+    free(said);
+    room_close();
+}
+END_TEST
+
 SC_SUITE_WITH("arena_process", arena_room_enter, NULL,
               a_call_that_comes_while_another_runs_is_refused_and_changes_nothing,
               a_forked_child_leaves_the_arena_alone,
@@ -227,4 +255,5 @@ SC_SUITE_WITH("arena_process", arena_room_enter, NULL,
               an_arena_works_in_its_own_context_whichever_is_current,
               with_its_context_an_arena_and_what_it_was_given_end,
               the_arena_of_the_process_has_the_size_of_the_setting_and_is_one,
-              the_log_has_a_row_for_each_arena_and_the_end_a_line)
+              the_log_has_a_row_for_each_arena_and_the_end_a_line,
+              a_quiet_arena_has_no_part_in_the_line_at_the_end)
