@@ -181,6 +181,7 @@ void sc_html_lane_emit(sc_html_lane *lane, const sc_html_room *room)
     sc_html_presence_emit(&lane->presence);
     sc_emit_end('}');
     sc_html_events_emit(lane->events);
+    sc_html_incidents_emit(lane->history, &lane->device->incidents);
     sc_emit_open("arena", '{');
     sc_html_arenas_emit(&lane->device->arenas, room->most);
     sc_emit_end('}');

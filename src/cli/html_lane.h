@@ -40,6 +40,8 @@ void sc_html_lane_release(sc_html_lane *lane);
 /* Its tables: all of them up to `most`, and what the others add up to. */
 void sc_html_shapes_emit(const sc_history *history, const sc_device *device, unsigned most);
 void sc_html_sites_emit(const sc_history *history, const sc_device *device, unsigned most);
+/* The last times that the driver had no memory, as a list. */
+void sc_html_incidents_emit(const sc_history *history, const sc_incidents *incidents);
 void sc_html_arenas_emit(const sc_arenas *arenas, unsigned most); /* their records */
 
 #endif

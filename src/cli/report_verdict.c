@@ -150,8 +150,9 @@ static void tell_never(const tally *all, sc_text *text)
 static void put_refused(sc_text *text, uint64_t times)
 {
     sc_text_string(text, "it ran out of memory, which the program was told ");
-    put_count(text, times);
-    sc_text_string(text, times == 1 ? " time; " : " times; ");
+    if (times > 1)
+        put_count(text, times);
+    sc_text_string(text, times == 1 ? "once; " : " times; ");
 }
 
 /* The answer is none: nothing was to be cached. */

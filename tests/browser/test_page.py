@@ -233,10 +233,13 @@ def site(case, browser):
 def oom(case, browser):
     """Every shape cached on a small device: the page says that memory ran out, and where."""
     case.trained("--lengths", "random", cache={"GATE": "0"}, status=1, MEMORY=152 * MIB)
-    case.look(browser, STEP_PLOTS)
+    case.look(browser, [*STEP_PLOTS, "oom"])
     page = browser.page(case.file)
     case.told(page)
     expect("ran out of memory" in page.evaluate("document.querySelector('.lead').textContent"), "the verdict tells it")
+    told = page.evaluate("incidentsOf(view.lane)[0]")
+    expect(sum(told[part] for part in ("live", "idle", "passed", "other", "driver_free")) == told["total"] == 152 * MIB, f"the parts are the device: {told}")
+    expect(page.evaluate("document.querySelector('#verdict dl').textContent").count("SHAPECACHE_GATE=0") == 1, "what may help is told")
     expect(page.evaluate("marksOf(view.lane).oom.length") == 1 and page.evaluate("memoryPlot.kinds().includes('oom')"), "it is marked")
 
 

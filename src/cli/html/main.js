@@ -41,6 +41,20 @@ function verdictSection() {
     view.lane && make("details", {}, make("summary", {}, "A step, by the phase in which it ended"), changing(() => makeTable(phaseTable(view.lane)))));
   document.getElementById("nav").append(make("a", { href: "#verdict" }, "Verdict"));
   main.append(made);
+  if (run.full.some(lane => incidentsOf(lane).length)) shownFor(made, oomPlot, lane => incidentsOf(lane).length, changing(() => lastIncident(view.lane)));
+}
+
+/* A plot that not every lane has; `more` stands above it. */
+function shownFor(parent, spec, has, more) {
+  const plot = new Plot(spec), box = make("div", {}, more && make("h3", {}, spec.title), more, plot.figure);
+  const none = make("p", { class: "empty" }, "Nothing of this rank.");
+  const again = () => {
+    box.hidden = !has(view.lane);
+    none.hidden = !box.hidden || Boolean(more);
+  };
+  view.listeners.unshift(again);
+  parent.append(box, none);
+  again();
 }
 
 const NO_STEPS = "The log has no record of a step: no step ended, or SHAPECACHE_LOG_LEVEL was summary.";
@@ -106,21 +120,9 @@ function laneSections() {
     sites.append(make("p", { class: "empty" }, "The log names no call site."));
   }
   const arena = section("arena", "Arena depth", "Arena");
-  if (run.lanes.some(lane => lane.arena?.rows.length)) arenaIn(arena);
+  if (run.full.some(lane => lane.arena.rows.length)) shownFor(arena, arenaPlot, lane => lane.arena.rows.length);
   else arena.append(make("p", { class: "empty" }, "This run had no pinned arena."));
   rankSection();
-}
-
-/* Only lanes with one have the plot. */
-function arenaIn(parent) {
-  const plot = new Plot(arenaPlot), none = make("p", { class: "empty" }, "This rank had no pinned arena.");
-  const again = () => {
-    plot.figure.hidden = !view.lane.arena.rows.length;
-    none.hidden = !plot.figure.hidden;
-  };
-  view.listeners.unshift(again);
-  parent.append(plot.figure, none);
-  again();
 }
 
 function lastSections() {
