@@ -66,7 +66,7 @@ class Large(Case):
         self.assertGreater(self.log.stat().st_size, ROOM)
         report = self.top / "out"
         for command in (["report"], ["report", "--json"], ["report", "--timeline"], ["shapes"], ["steps", "--every", "1000"], ["sites"],
-                        ["ranks"], ["oom"], ["export", "--to", "trace", "--out", report], ["export", "--to", "rmm", "--out", report],
+                        ["ranks"], ["oom"], ["report", "--html", report], ["export", "--to", "trace", "--out", report], ["export", "--to", "rmm", "--out", report],
                         ["export", "--to", "csv", "--out", report], ["export", "--to", "chrome", "--out", report],
                         ["export", "--to", "collapsed"], ["export", "--to", "speedscope"], ["export", "--to", "openmetrics"],
                         ["export", "--to", "torch-snapshot", "--last", "10000", "--out", report]):

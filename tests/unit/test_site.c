@@ -264,6 +264,5 @@ SC_SUITE_WITH("site", room_enter, room_close, a_site_keeps_its_number_and_its_te
               with_the_default_key_a_served_request_is_not_unwound,
               with_the_site_in_the_key_each_way_to_a_place_is_a_shape,
               without_libunwind_places_are_told_alone_and_that_is_said_once,
-              by_default_nothing_is_unwound,
-              a_place_is_of_one_file_and_a_chain_of_several_places,
+              by_default_nothing_is_unwound, a_place_is_of_one_file_and_a_chain_of_several_places,
               the_log_says_the_file_of_a_place_and_the_places_of_a_chain_before_it)
