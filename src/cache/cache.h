@@ -225,8 +225,8 @@ typedef enum sc_take {
     SC_TAKE_ROOM, /* inside an allocation: only what the cap forbids */
     SC_TAKE_DUE,  /* where the program itself would wait: everything outside FIXED; in it, what was
                      unused for max_idle, what the driver's reserve needs, and what the cap forbids
-                     with the largest recent miss as headroom, so that the next allocation need not
-                     free */
+                     with room for the misses expected before the next free, so that those need
+                     not free */
     SC_TAKE_ALL   /* everything idle: out of memory, trim */
 } sc_take;
 
