@@ -50,6 +50,7 @@ class Fuzz(Case):
         cls.addClassCleanup(shutil.rmtree, cls.top)
         cls.log, cls.out, cls.written = cls.top / "broken.jsonl", cls.top / "out", None
         cls.environment = clean_environment(ASAN_OPTIONS=f"exitcode={FOUND}:detect_leaks=0", UBSAN_OPTIONS=f"exitcode={FOUND}:halt_on_error=1")
+        resource.setrlimit(resource.RLIMIT_FSIZE, (256 << 20, 256 << 20))
         if not SANITIZED:  # a runaway must not take the machine with it
             resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
 
