@@ -39,7 +39,8 @@ function seriesOf(lane) {
 
 /* Where the step axis ends: a step that has not ended is on it if something happened there. */
 function endOf(lane) {
-  const later = lane.events.some(event => event.step >= lane.steps) || lane.changes.some(change => change.step >= lane.steps);
+  const later = lane.events.some(event => event.step >= lane.steps) || lane.changes.some(change => change.step >= lane.steps) ||
+    lane.shapes.first_step.some(step => step >= lane.steps);
   return Math.max(1, lane.steps + (later ? 1 : 0));
 }
 

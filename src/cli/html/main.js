@@ -149,7 +149,6 @@ function begin() {
   lastSections();
   laneChoice();
   plots.forEach(plot => plot.watch());
-  echarts.connect("steps");
   theme.listeners.push(redrawAll);
   view.listeners.push(redrawAll);
 }

@@ -73,13 +73,18 @@ class Plot {
     this.chart.setOption(this.option(this.width, inkOf()));
     this.onDraw?.(this.chart);
     if (!this.isSteps) return;
-    this.chart.group = "steps";
     if (zoom) this.chart.dispatchAction({ type: "dataZoom", ...zoom });
+    this.chart.on("datazoom", () => zoomAll(this.range()));
+  }
+
+  range() {
+    const { start, end } = this.chart.getOption().dataZoom[0];
+    return { start, end };
   }
 
   zoomNow() {
-    const zoom = this.isSteps && this.chart?.getOption().dataZoom?.[0];
-    return zoom && (zoom.start > 0 || zoom.end < 100) ? { start: zoom.start, end: zoom.end } : null;
+    const zoom = this.isSteps && this.chart && this.range();
+    return zoom && (zoom.start > 0 || zoom.end < 100) ? zoom : null;
   }
 
   onKey(event) {
@@ -101,6 +106,14 @@ class Plot {
       return;
     }
     event.preventDefault();
+  }
+}
+
+/* All plots of steps show the same ones. */
+function zoomAll(range) {
+  for (const plot of plots.filter(one => one.isSteps && one.chart)) {
+    const now = plot.range();
+    if (Math.abs(now.start - range.start) + Math.abs(now.end - range.end) > 0.001) plot.chart.dispatchAction({ type: "dataZoom", ...range });
   }
 }
 

@@ -20,7 +20,7 @@ const envelopePlot = {
           ["most hits", words.count(e.hits.most[i])], ["fewest hits", words.count(e.hits.least[i])]]);
       } },
       grid: { left, right, outerBoundsMode: "none", top: 34, bottom: 58 },
-      xAxis: stepAxis({ steps: Math.max(...run.lanes.map(one => one.steps)), events: [], changes: [] }, ink, [{}], () => true),
+      xAxis: stepAxis({ steps: Math.max(...run.lanes.map(one => one.steps)), events: [], changes: [], shapes: { first_step: [] } }, ink, [{}], () => true),
       yAxis: { ...axisLook(ink), type: "value", ...byteTicks(Math.max(...run.lanes.map(one => one.totals.held_peak))), axisLabel: { color: ink.muted, formatter: words.size } },
       dataZoom: stepZoom(ink, 1),
       series: [band("least", i => e.held_peak.least[i], { silent: true }),

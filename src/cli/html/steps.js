@@ -1,4 +1,4 @@
-/* steps.js - what is told by steps: memory, requests, time. Their plots zoom and point together. */
+/* steps.js - what is told by steps: memory, requests, time. Their plots zoom together. */
 function stepAxis(lane, ink, grids, isLabelled) {
   return grids.map((_, i) => ({
     ...axisLook(ink), type: "value", gridIndex: i, min: 0, max: endOf(lane), minInterval: 1,
@@ -99,8 +99,10 @@ function marksOf(lane) {
   return marks;
 }
 
+/* Settings in what a word means are told by their values in this run. */
 function reasonOf(word) {
-  return run.words.find(w => w.kind === "reason" && w.word === word)?.meaning ?? word;
+  const meaning = run.words.find(w => w.kind === "reason" && w.word === word)?.meaning ?? word;
+  return words.settings(meaning, name => view.lane.process.config?.find(row => row.name === name)?.value ?? name);
 }
 
 const memoryPlot = {

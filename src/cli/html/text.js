@@ -85,7 +85,7 @@ function configTable(process) {
 function glossary() {
   const own = words.glossary.map(([word, meaning]) => [word, meaning]);
   const phases = run.words.filter(w => w.kind === "phase").map(w => [`phase ${words.phases[w.word]?.name ?? w.word}`, w.meaning]);
-  const reasons = run.words.filter(w => w.kind === "reason").map(w => [w.word, w.meaning]);
+  const reasons = run.words.filter(w => w.kind === "reason").map(w => [w.word, words.settings(w.meaning, name => name)]);
   const list = pairs => make("dl", {}, pairs.flatMap(([word, meaning]) => [make("dt", {}, word), make("dd", {}, meaning)]));
   return [list(own), make("h3", {}, "Phases"), list(phases), make("h3", {}, "Reasons of a change of phase"), list(reasons)];
 }

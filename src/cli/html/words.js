@@ -60,6 +60,11 @@ const words = {
     return text.length > most ? `\u2026${text.slice(1 - most)}` : text;
   },
 
+  /* "WARMUP steps" names a setting; `told` says how. */
+  settings(meaning, told) {
+    return meaning.replace(/\b(WARMUP|MAX_SHAPES|MAX_AGE)\b/g, name => told(`SHAPECACHE_${name}`));
+  },
+
   escape(text) {
     return String(text).replace(/[&<>"']/g, c => `&#${c.charCodeAt(0)};`);
   },
