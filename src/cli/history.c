@@ -311,6 +311,9 @@ static void add_of_device(sc_history *history, sc_device *device, const sc_line 
     case SC_EV_OOM:
         on_oom(history, device, line);
         break;
+    case SC_EV_ALLOCATOR:
+        sc_incidents_allocator(&device->incidents, line);
+        break;
     case SC_EV_STRICT:
         sc_incidents_strict(&device->incidents, line);
         break;

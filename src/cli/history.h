@@ -159,6 +159,8 @@ void sc_history_delete(sc_history *history);
  * `high` can check. `bytes_high` is in the driver's pages. */
 uint64_t sc_shape_most_bytes(const sc_shape *shape);
 
+/* What was said of the shape with this id, or where it came from; NULL: neither. */
+const char *sc_history_shape_name(const sc_history *history, const sc_device *device, uint64_t id);
 /* A call site for people (symbols.h); the text lives as long as both. */
 const char *sc_history_place(const sc_history *history, const char *site);
 

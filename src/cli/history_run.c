@@ -123,3 +123,15 @@ void sc_history_run(sc_history *history, const sc_line *line)
     read_settings(history, line);
     read_devices(history, line);
 }
+
+const char *sc_history_shape_name(const sc_history *history, const sc_device *device, uint64_t id)
+{
+    const sc_shape *shape = NULL;
+
+    for (unsigned i = 0; i < device->shape_count && !shape; i++)
+        if (device->shapes[i]->id == id)
+            shape = device->shapes[i];
+    if (!shape || shape->hint.label[0])
+        return shape ? shape->hint.label : NULL;
+    return shape->site ? sc_history_place(history, shape->site) : NULL;
+}

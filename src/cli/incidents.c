@@ -96,6 +96,27 @@ void sc_incidents_oom(sc_incidents *all, const sc_line *line)
     read_rows(&oom->changed, line, SC_F_CHANGED);
 }
 
+void sc_incidents_allocator(sc_incidents *all, const sc_line *line)
+{
+    const char *what = sc_line_text(line, SC_F_WHAT);
+
+    if (!what || strcmp(what, "oom") != 0)
+        return;
+    free(all->allocator.advice);
+    all->allocator = (sc_allocator_said){.is_told = true,
+                                         .reserved = sc_line_u64(line, SC_F_RESERVED),
+                                         .allocated = sc_line_u64(line, SC_F_ALLOCATED),
+                                         .advice = text_of(line, SC_F_ADVICE)};
+}
+
+const sc_oom *sc_incidents_last_refused(const sc_incidents *all)
+{
+    for (unsigned i = all->oom_count; i-- > 0;)
+        if (sc_oom_answered(&all->ooms[i]) == SC_OOM_REFUSED)
+            return &all->ooms[i];
+    return NULL;
+}
+
 sc_oom_answer sc_oom_answered(const sc_oom *oom)
 {
     bool is_retried = oom->retried != SC_UNTOLD && oom->retried;
@@ -149,4 +170,5 @@ void sc_incidents_release(sc_incidents *all)
     }
     free(all->ooms);
     free(all->lapses);
+    free(all->allocator.advice);
 }

@@ -62,6 +62,13 @@ typedef struct sc_lapse_row {
     char *word; /* why */
 } sc_lapse_row;
 
+/* What PyTorch's own allocator last said where it gave up: bytes it had, and had in tensors. */
+typedef struct sc_allocator_said {
+    bool is_told;
+    uint64_t reserved, allocated;
+    char *advice; /* NULL: none */
+} sc_allocator_said;
+
 typedef struct sc_incidents {
     sc_oom *ooms;
     unsigned oom_count;
@@ -70,9 +77,13 @@ typedef struct sc_incidents {
     unsigned lapse_count;
     uint64_t strict; /* driver allocations in all; of a log without an end, as many as have a row */
     bool is_strict_told;
+    sc_allocator_said allocator;
 } sc_incidents;
 
 void sc_incidents_oom(sc_incidents *all, const sc_line *line);
+void sc_incidents_allocator(sc_incidents *all, const sc_line *line);
+/* The last that the program was told of; NULL: none. */
+const sc_oom *sc_incidents_last_refused(const sc_incidents *all);
 void sc_incidents_strict(sc_incidents *all, const sc_line *line);
 void sc_incidents_end(sc_incidents *all, const sc_line *line);
 void sc_incidents_release(sc_incidents *all);

@@ -161,20 +161,6 @@ static void tell_device(const sc_oom *oom)
         sc_emit_wrapped("  device   ", 11, sc_text_terminate(&text));
 }
 
-/* What was said of the shape, or where it came from; NULL: neither. */
-static const char *name_of(const incident *one, uint64_t id)
-{
-    const sc_device *device = one->lane->device;
-    const sc_shape *shape = NULL;
-
-    for (unsigned i = 0; i < device->shape_count && !shape; i++)
-        if (device->shapes[i]->id == id)
-            shape = device->shapes[i];
-    if (!shape || shape->hint.label[0])
-        return shape ? shape->hint.label : NULL;
-    return shape->site ? sc_history_place(one->lane->history, shape->site) : NULL;
-}
-
 /* "24.0 MiB in 4 x 4.50 MiB (shape 0, train+0x64aa); ..." or "0 -> 2 x 4.98 MiB (shape 25, ...)" */
 static void tell_rows(const incident *one, const char *head, const sc_oom_rows *rows,
                       bool is_change)
@@ -184,7 +170,7 @@ static void tell_rows(const incident *one, const char *head, const sc_oom_rows *
 
     for (unsigned i = 0; i < rows->count; i++) {
         const sc_oom_row *row = &rows->at[i];
-        const char *name = name_of(one, row->shape);
+        const char *name = sc_history_shape_name(one->lane->history, one->lane->device, row->shape);
 
         if (is_change)
             snprintf(line, sizeof line, "%llu -> %llu x %s", (unsigned long long)row->third,
@@ -242,6 +228,19 @@ static void tell_asked(const incident *one)
     sc_emit_wrapped("  asked    ", 11, sc_text_terminate(&text));
 }
 
+/* What only PyTorch's own allocator knows. */
+static void tell_allocator(const incident *one)
+{
+    const sc_allocator_said *said = &one->lane->device->incidents.allocator;
+    char text[TEXT_BYTES], held[16], used[16];
+
+    if (!said->is_told)
+        return;
+    snprintf(text, sizeof text, "its allocator held %s, of which tensors used %s",
+             sc_emit_size(held, said->reserved), sc_emit_size(used, said->allocated));
+    sc_emit_wrapped("  pytorch  ", 11, text);
+}
+
 static void tell_in_full(const sc_report *report, const incident *one)
 {
     const sc_oom *oom = one->oom;
@@ -260,10 +259,13 @@ static void tell_in_full(const sc_report *report, const incident *one)
                  meaning ? meaning : "");
         sc_emit_wrapped("  why      ", 11, text);
     }
+    tell_allocator(one);
     tell_rows(one, "  live     ", &oom->holders, false);
     tell_rows(one, "  changed  ", &oom->changed, true);
-    if (oom->advice)
-        sc_emit_wrapped("  try      ", 11, oom->advice);
+    const char *said = one->lane->device->incidents.allocator.advice;
+
+    if (said || oom->advice)
+        sc_emit_wrapped("  try      ", 11, said ? said : oom->advice);
 }
 
 static void tell_untold(const incidents *all)

@@ -38,6 +38,44 @@ void sc_report_passed_by(const sc_lane *lane)
     sc_emit_wrapped("  ", 2, text);
 }
 
+/* Why, who had the memory, and what may help: where the log has it. */
+static void explain(sc_text *text, const sc_lane *lane, const sc_oom *oom)
+{
+    const sc_allocator_said *said = &lane->device->incidents.allocator;
+    const sc_oom_row *most = oom->holders.count ? &oom->holders.at[0] : NULL;
+    char size[16];
+
+    sc_text_string(text, " Why: ");
+    sc_text_string(text, oom->verdict);
+    if (most) {
+        sc_text_string(text, "; most of what was live, ");
+        sc_text_string(text, sc_emit_size(size, most->fourth));
+        sc_text_string(text, ", was in ");
+        sc_text_u64(text, most->third);
+        sc_text_string(text, " x ");
+        sc_text_string(text, sc_emit_size(size, most->bytes));
+        const char *name = sc_history_shape_name(lane->history, lane->device, most->shape);
+
+        sc_text_string(text, name ? " from " : "");
+        sc_text_string(text, name ? name : "");
+    }
+    if (said->is_told) {
+        sc_text_string(text, "; PyTorch's allocator held ");
+        sc_text_string(text, sc_emit_size(size, said->reserved));
+        sc_text_string(text, ", of which tensors used ");
+        sc_text_string(text, sc_emit_size(size, said->allocated));
+    }
+    sc_text_char(text, '.');
+    const char *advice = said->advice ? said->advice : oom->advice;
+
+    if (advice) {
+        sc_text_string(text, " Try: ");
+        sc_text_string(text, advice);
+        sc_text_char(text, '.');
+    }
+    sc_text_string(text, " shapecache oom tells it in full.");
+}
+
 void sc_report_refused(const sc_lane *lane, const char *label)
 {
     const sc_refused *refused = &lane->device->refused;
@@ -63,6 +101,10 @@ void sc_report_refused(const sc_lane *lane, const char *label)
         sc_text_string(&text, sc_history_place(lane->history, refused->site));
     }
     sc_text_char(&text, '.');
+    const sc_oom *last = sc_incidents_last_refused(&lane->device->incidents);
+
+    if (last && last->verdict)
+        explain(&text, lane, last);
     sc_emit_wrapped("  ", 2, sc_text_terminate(&text));
 }
 

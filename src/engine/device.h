@@ -32,7 +32,6 @@ typedef struct sc_device {
     sc_cache *cache;
     sc_journal journal;
     sc_passed passed;
-    sc_allocator allocator; /* a framework's, as it said last */
     sc_held_oom oom;
     uint64_t at_start;               /* bytes in use when this record was made */
     uint64_t asked;                  /* when the driver was last asked for its free memory */

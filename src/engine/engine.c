@@ -439,7 +439,6 @@ int sc_engine_mark(const char *name)
     return SHAPECACHE_OK;
 }
 
-/* At the end a program has freed much: only what was said where memory ran out tells why. */
 int sc_engine_allocator(int ordinal, bool at_end, const sc_allocator *allocator)
 {
     sc_device *device;
@@ -451,9 +450,7 @@ int sc_engine_allocator(int ordinal, bool at_end, const sc_allocator *allocator)
 
     if (status == SHAPECACHE_OK) {
         sc_lock(&device->lock);
-        if (!at_end)
-            device->allocator = *allocator;
-        sc_journal_allocator(&device->journal, at_end ? "end" : "oom", allocator);
+        sc_oom_note_allocator(device, at_end, allocator);
         sc_unlock(&device->lock);
     }
     leave(saved_errno);

@@ -95,8 +95,10 @@ void sc_journal_free(sc_journal *journal, sc_address address, sc_outcome outcome
 /* The driver ran out of memory. */
 void sc_journal_oom(sc_journal *journal, const sc_oom *oom, const sc_in_force *force);
 
-/* What a framework's own allocator says of itself. */
-void sc_journal_allocator(sc_journal *journal, const char *what, const sc_allocator *allocator);
+/* What a framework's own allocator says of itself; `oom`: of this one, with the advice that follows
+ * from it, or NULL. */
+void sc_journal_allocator(sc_journal *journal, const char *what, const sc_allocator *allocator,
+                          const sc_oom *oom, const sc_in_force *force);
 
 /* The program marks this moment. */
 void sc_journal_mark(sc_journal *journal, const char *name);

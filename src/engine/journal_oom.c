@@ -81,7 +81,8 @@ void sc_journal_oom(sc_journal *journal, const sc_oom *oom, const sc_in_force *f
     sc_outbox_end(&journal->outbox, &record, true);
 }
 
-void sc_journal_allocator(sc_journal *journal, const char *what, const sc_allocator *allocator)
+void sc_journal_allocator(sc_journal *journal, const char *what, const sc_allocator *allocator,
+                          const sc_oom *oom, const sc_in_force *force)
 {
     if (!sc_logbook_is_open())
         return;
@@ -93,5 +94,7 @@ void sc_journal_allocator(sc_journal *journal, const char *what, const sc_alloca
     sc_record_u64(&record, SC_F_RESERVED_PEAK, allocator->reserved_peak);
     sc_record_u64(&record, SC_F_ALLOCATED_PEAK, allocator->allocated_peak);
     sc_record_u64(&record, SC_F_EXPANDABLE, allocator->is_expandable);
+    if (oom)
+        advice_field(&record, oom, force);
     sc_outbox_end(&journal->outbox, &record, true);
 }

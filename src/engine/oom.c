@@ -163,12 +163,21 @@ void sc_oom_end(sc_device *device, sc_oom *oom)
     measure(device, oom);
     oom->verdict = sc_verdict_of(oom, &force);
     sc_journal_oom(&device->journal, oom, &force);
-    device->allocator.is_known = false; /* said of an earlier one */
     if (oom->result == SC_CUDA_OUT_OF_MEMORY && (oom->asked || !oom->is_retried))
         is_to_be_told = hold(&device->oom, oom);
     sc_unlock(&device->lock);
     if (is_to_be_told)
         tell(oom, device->ordinal, true);
+}
+
+void sc_oom_note_allocator(sc_device *device, bool at_end, const sc_allocator *said)
+{
+    const sc_in_force force = sc_oom_in_force();
+    sc_oom *last = !at_end && device->oom.is_there ? &device->oom.last : NULL;
+
+    if (last)
+        last->allocator = *said;
+    sc_journal_allocator(&device->journal, at_end ? "end" : "oom", said, last, &force);
 }
 
 bool sc_oom_is_unrecovered(sc_device *device)
@@ -191,7 +200,6 @@ void sc_oom_finish(sc_device *device)
     if (is_the_end) {
         device->oom.is_told = true;
         last = device->oom.last;
-        last.allocator = device->allocator; /* it was asked where it gave up */
         last.verdict = sc_verdict_of(&last, &force);
     }
     sc_unlock(&device->lock);

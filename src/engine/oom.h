@@ -32,6 +32,10 @@ void sc_oom_end(struct sc_device *device, sc_oom *oom);
 /* What is switched on in this process. */
 sc_in_force sc_oom_in_force(void);
 
+/* Under the device's lock: what a framework says of its own allocator, where it gave up or at its
+ * end. The first tells why; at the end much has been freed. */
+void sc_oom_note_allocator(struct sc_device *device, bool at_end, const sc_allocator *said);
+
 /* Under the device's lock: the last one was the end of it, by what is known now. */
 bool sc_oom_is_unrecovered(struct sc_device *device);
 /* At the end of the run: tells it where that has not been done. */

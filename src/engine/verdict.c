@@ -126,9 +126,9 @@ static void explain_elsewhere(sc_text *text, const sc_oom *oom)
     if (!oom->allocator.is_known)
         return;
     sc_text_string(text, ": it holds ");
-    mib(text, oom->allocator.reserved);
+    sc_text_size(text, oom->allocator.reserved);
     sc_text_string(text, ", of which tensors use ");
-    mib(text, oom->allocator.allocated);
+    sc_text_size(text, oom->allocator.allocated);
 }
 
 void sc_verdict_explain(sc_text *text, const sc_oom *oom)
@@ -186,7 +186,7 @@ static void advise_allocator(sc_text *text, const sc_oom *oom, const sc_in_force
         if (!is_expandable) {
             sc_text_string(text, force->conf);
             sc_text_string(text, "=expandable_segments:True lets PyTorch use again the ");
-            mib(text, oom->allocator.reserved - oom->allocator.allocated);
+            sc_text_size(text, oom->allocator.reserved - oom->allocator.allocated);
             sc_text_string(text, " that it holds and no tensor uses; or ");
         }
         sc_text_string(text, "shapecache run --torch puts the cache in the place of PyTorch's");

@@ -310,9 +310,9 @@ static void run_hollow(int at_end)
 START_TEST(what_a_framework_says_of_its_memory_is_told_with_both_figures)
 {
     run_hollow(0);
-    expect_said("it holds 40 MiB, of which tensors use 12 MiB\n");
+    expect_said("it holds 40.0 MiB, of which tensors use 12.0 MiB\n");
     expect_said("try      PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True lets PyTorch use again "
-                "the 28 MiB");
+                "the 28.0 MiB");
     lines log = room_log();
     const char *said = lines_of(&log, "allocator", 0);
 
@@ -322,6 +322,10 @@ START_TEST(what_a_framework_says_of_its_memory_is_told_with_both_figures)
     ck_assert_uint_eq(lines_u64(said, "reserved_peak"), 41 * MIB);
     ck_assert_uint_eq(lines_u64(said, "allocated_peak"), 39 * MIB);
     ck_assert_uint_eq(lines_u64(said, "expandable"), 0);
+    char advice[512];
+
+    ck_assert(lines_field(said, "advice", advice, sizeof advice));
+    ck_assert_ptr_nonnull(strstr(advice, "expandable_segments:True"));
     lines_release(&log);
 }
 END_TEST
@@ -332,7 +336,7 @@ START_TEST(what_the_user_has_set_is_not_advised)
     run_hollow(0);
     char *said = room_stderr();
 
-    ck_assert_ptr_nonnull(strstr(said, "tensors use 12 MiB"));
+    ck_assert_ptr_nonnull(strstr(said, "tensors use 12.0 MiB"));
     ck_assert_ptr_null(strstr(said, "expandable_segments"));
     free(said);
 }
