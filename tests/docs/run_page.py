@@ -71,6 +71,7 @@ class Shell:
 
     def close(self):
         self._shell.stdin.close()
+        self._shell.stdout.close()
         self._shell.wait(timeout=60)
 
 
@@ -112,4 +113,5 @@ def main():
             shell.close()
 
 
-main()
+if __name__ == "__main__":
+    main()

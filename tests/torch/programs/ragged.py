@@ -23,18 +23,21 @@ class Layer(nn.Module):
         return x + self.out(mixed.transpose(1, 2).reshape(rows, length, width))
 
 
-def sentences(options):
+def lengths(options):
     draw = random.Random(options.seed)
     for number in range(options.steps):
-        yield options.document if number == options.at else draw.randint(options.longest // 8, options.longest)
+        length = options.document if number == options.at else draw.randint(32, 256)
+        if options.cut:
+            length = min(length, options.cut)
+        yield -(-length // options.bucket) * options.bucket
 
 
 def train(options):
     tokens = nn.Embedding(1000, options.width).cuda()
     model = nn.Sequential(*(Layer(options.width, 4) for _ in range(options.layers)), nn.Linear(options.width, 1000)).cuda()
     optimizer = torch.optim.AdamW([*tokens.parameters(), *model.parameters()])
-    for step, length in enumerate(sentences(options)):
-        batch = torch.randint(1000, (options.rows, length), device="cuda").clamp(0, 999)
+    for length in lengths(options):
+        batch = torch.randint(1000, (options.rows, length), device="cuda")
         loss = nn.functional.cross_entropy(model(tokens(batch)).flatten(0, 1), batch.flatten())
         loss.backward()
         optimizer.step()
@@ -45,9 +48,10 @@ def train(options):
 def parse():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", type=int, default=40)
-    parser.add_argument("--longest", type=int, default=256)
     parser.add_argument("--document", type=int, default=900, help="length of the one that is no sentence")
     parser.add_argument("--at", type=int, default=29, help="the batch it is in")
+    parser.add_argument("--cut", type=int, default=0, metavar="N", help="cut off what is longer")
+    parser.add_argument("--bucket", type=int, default=1, metavar="N", help="round lengths up to a multiple of it")
     parser.add_argument("--rows", type=int, default=8)
     parser.add_argument("--width", type=int, default=128)
     parser.add_argument("--layers", type=int, default=4)
