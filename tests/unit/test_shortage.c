@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The cache without memory for its own records: each of its allocations fails once. The linker puts
  * the functions below in the place of malloc, calloc and realloc. */
-#include "cache/cache.h"
+#include "cache/away.h"
 #include <check.h>
 #include <stdlib.h>
 
@@ -148,6 +148,75 @@ START_TEST(every_failure_of_its_own_memory_ends_in_plain_driver_calls)
 }
 END_TEST
 
+enum { AWAY = 100 };
+
+/* Tensors that leave blocks which are freed then, and come back, as the engine follows them. */
+static void leave_and_return(sc_cache *cache)
+{
+    sc_spare_block *blocks[AWAY];
+
+    for (unsigned i = 0; i < AWAY; i++) {
+        sc_address source = get(cache, MIB);
+
+        blocks[i] = sc_cache_leave(cache, source);
+        if (!blocks[i])
+            sc_cache_doubt(cache, SC_SPARE_UNSEEN);
+        put(cache, source);
+        sc_cache_check(cache);
+    }
+    for (unsigned i = AWAY; i-- > 0;) {
+        if (!blocks[i] || sc_cache_return(cache, blocks[i], get(cache, MIB), false))
+            continue;
+        sc_cache_drop(cache, blocks[i]);
+        sc_cache_doubt(cache, SC_SPARE_UNSEEN);
+    }
+    sc_cache_check(cache);
+}
+
+START_TEST(without_memory_to_follow_a_block_it_is_not_known_what_was_spared)
+{
+    unsigned failures = 0;
+
+    do {
+        sc_cache *cache = sc_cache_new(&rules[_i], &(sc_cache_observer){0});
+        sc_spared spared;
+
+        ck_assert_ptr_nonnull(cache);
+        for (unsigned i = 0; i < 2 * AWAY; i++) /* records of the cache's own */
+            put(cache, get(cache, MIB));
+        calls = 0;
+        fail_at = failures + 1;
+        is_armed = true;
+        leave_and_return(cache);
+        is_armed = false;
+        ck_assert(!is_broken);
+        sc_cache_read_spared(cache, &spared);
+        ck_assert_int_eq(spared.doubt, calls >= fail_at ? SC_SPARE_UNSEEN : SC_SPARE_SURE);
+        sc_cache_delete(cache);
+    } while (++failures, calls >= fail_at);
+    ck_assert_uint_gt(failures, 4);
+}
+END_TEST
+
+START_TEST(a_served_request_allocates_nothing_where_tensors_are_away_either)
+{
+    sc_cache *cache = sc_cache_new(&rules[_i], &(sc_cache_observer){0});
+
+    ck_assert_ptr_nonnull(cache);
+    run(cache);
+    leave_and_return(cache);
+    run(cache);
+    run(cache); /* twice: what came for the tensors has changed the set */
+    calls = 0;
+    fail_at = 0;
+    is_armed = true;
+    run(cache);
+    is_armed = false;
+    ck_assert_uint_eq(calls, 0);
+    sc_cache_delete(cache);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("shortage");
@@ -157,6 +226,10 @@ int main(void)
     tcase_set_timeout(tcase, 0); /* the runner of tests has one */
     tcase_add_loop_test(tcase, a_served_request_and_a_parked_free_allocate_nothing, 0, RULES);
     tcase_add_loop_test(tcase, every_failure_of_its_own_memory_ends_in_plain_driver_calls, 0,
+                        RULES);
+    tcase_add_loop_test(tcase, without_memory_to_follow_a_block_it_is_not_known_what_was_spared, 0,
+                        RULES);
+    tcase_add_loop_test(tcase, a_served_request_allocates_nothing_where_tensors_are_away_either, 0,
                         RULES);
     suite_add_tcase(suite, tcase);
     srunner_run_all(runner, CK_NORMAL);
