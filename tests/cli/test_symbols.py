@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 
-from tool import BUILD, DATA, ROOT, Case, call, clean_environment, main
+from tool import BUILD, DATA, ROOT, TOOL, Case, call, clean_environment, main
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 import logs  # noqa: E402
@@ -166,6 +166,17 @@ class Symbols(Case):
         self.assertEqual(said, "shapecache: call sites stay offsets: libdw.so.1, of elfutils, is not to be found\n")
         recorded = call("report", DATA / "late.jsonl", environment=clean_environment(LD_LIBRARY_PATH=str(self.top / "lacking")))
         self.assertEqual((recorded.returncode, recorded.stderr), (0, ""))
+
+    def test_no_server_is_asked(self):
+        trace = self.top / "trace"
+        environment = clean_environment(DEBUGINFOD_URLS="http://127.0.0.1:9/")
+        stripped = self.top / "asked"
+        subprocess.run(["strip", "--strip-debug", "-o", stripped, TRAIN], check=True)
+        log = self.rewritten(object=str(stripped))
+        done = subprocess.run(["strace", "-f", "-e", "trace=%network", "-o", trace, TOOL, "report", log], env=environment, capture_output=True, text=True,
+                              check=False)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertNotIn("socket(", trace.read_text())
 
     def test_names_of_cpp_are_told_without_their_arguments(self):
         """In a program that is loaded anywhere, in one that is not, and in a library."""
