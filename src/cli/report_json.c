@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "base/text.h"
 #include "cli/emit.h"
 #include "cli/outliers.h"
 #include "cli/report.h"
@@ -218,10 +219,22 @@ static void outliers(const sc_report *report)
     sc_outliers_release(&odd);
 }
 
+static void verdict(const sc_report *report)
+{
+    char sentence[1024];
+    sc_text text = sc_text_over(sentence, sizeof sentence);
+
+    sc_emit_open("verdict", '{');
+    sc_emit_text("effective", sc_report_verdict(report, &text));
+    sc_emit_text("text", sc_text_terminate(&text));
+    sc_emit_end('}');
+}
+
 void sc_report_json(const sc_report *report)
 {
     sc_emit_open(NULL, '{');
     sc_emit_text("run", report->histories[0]->run);
+    verdict(report);
     sc_emit_open("processes", '[');
     for (unsigned i = 0; i < report->history_count; i++)
         process(report->histories[i], report->top);

@@ -59,6 +59,20 @@ static void tell_where(const sc_report *report)
         sc_emit_wrapped("settings  ", 10, first->settings);
 }
 
+/* Was it effective? In one sentence, before all else. */
+static void tell_verdict(const sc_report *report)
+{
+    char sentence[TEXT_BYTES], head[32];
+    sc_text text = sc_text_over(sentence, sizeof sentence);
+    const char *grade = sc_report_verdict(report, &text);
+
+    if (strcmp(grade, "none") != 0)
+        snprintf(head, sizeof head, "effective %s: ", grade);
+    else
+        snprintf(head, sizeof head, "effective ");
+    sc_emit_wrapped(head, 10, sc_text_terminate(&text));
+}
+
 /* What a step cost in each phase: the plainest answer to "what did it do for me?" */
 static void tell_phases(const sc_lane *lane)
 {
@@ -345,6 +359,7 @@ void sc_report_text(const sc_report *report)
         sc_emit("nothing was allocated on any device\n");
         return;
     }
+    tell_verdict(report);
     sc_report_story(report);
     sc_report_figures(report);
     tell_phases(&report->lanes[0]);

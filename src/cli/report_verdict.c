@@ -12,8 +12,9 @@
 static const double EFFECTIVE = 0.8, FUTILE = 0.05;
 
 typedef struct tally {
-    uint64_t requests, hits, eligible, steps, fixed, shapes, fallbacks, refused;
-    unsigned passed_by, observed;
+    uint64_t requests, hits, eligible, refused;
+    uint64_t steps, shapes; /* of the lane that has most */
+    unsigned passed_by, observed, fixed;
     const sc_lane *fallen; /* the first that fell back */
     const sc_change *fall;
 } tally;
@@ -30,6 +31,23 @@ static void add_fall(tally *all, const sc_lane *lane)
     }
 }
 
+/* Whether it was ever in phase fixed. */
+static bool was_fixed(const sc_device *device)
+{
+    if (!strcmp(device->first_phase, "fixed") || sc_report_fixed(device))
+        return true;
+    for (unsigned i = 0; i < device->change_count; i++)
+        if (!strcmp(device->changes[i].to, "fixed"))
+            return true;
+    return false;
+}
+
+static void raise_to(uint64_t *most, uint64_t value)
+{
+    if (*most < value)
+        *most = value;
+}
+
 static tally count_up(const sc_report *report)
 {
     tally all = {0};
@@ -37,18 +55,16 @@ static tally count_up(const sc_report *report)
     for (unsigned i = 0; i < report->lane_count; i++) {
         const sc_lane *lane = &report->lanes[i];
         const sc_device *device = lane->device;
-        const sc_sums *fixed = sc_report_fixed(device);
 
         all.requests += device->all.requests;
         all.hits += device->all.hits;
         all.eligible += device->all.hits + device->all.misses;
-        all.steps += device->all.rows;
-        all.fixed += fixed ? fixed->rows : 0;
-        all.shapes = device->shapes_seen > all.shapes ? device->shapes_seen : all.shapes;
-        all.fallbacks += device->fallbacks;
         all.refused += device->refused.count;
         all.passed_by += sc_report_is_passed_by(device);
         all.observed += sc_history_is_observed(lane->history);
+        all.fixed += was_fixed(device);
+        raise_to(&all.steps, device->steps);
+        raise_to(&all.shapes, device->shapes_seen);
         add_fall(&all, lane);
     }
     return all;
@@ -136,14 +152,16 @@ static void tell_never(const tally *all, sc_text *text)
 {
     sc_text_string(text, "the set of shapes never became fixed in ");
     put_count(text, all->steps);
-    sc_text_string(text, all->steps == 1 ? " step (" : " steps (");
-    put_count(text, all->shapes);
-    sc_text_string(text,
-                   all->shapes == 1 ? " shape), so its request" : " different shapes), so all ");
-    if (all->shapes != 1)
-        put_count(text, all->requests);
-    sc_text_string(text, all->shapes == 1 ? "s were the driver's"
-                                          : " requests were plain driver allocations");
+    sc_text_string(text, all->steps == 1 ? " step" : " steps");
+    if (all->shapes) {
+        sc_text_string(text, " (");
+        put_count(text, all->shapes);
+        sc_text_string(text, all->shapes == 1 ? " shape)" : " different shapes)");
+    }
+    sc_text_string(text, "; of ");
+    put_count(text, all->requests);
+    sc_text_string(text, all->requests == 1 ? " request" : " requests");
+    sc_text_string(text, " none was served from the cache");
 }
 
 /* What else there is to say comes after it. */
