@@ -3,6 +3,7 @@
 #include "cli/command.h"
 #include <ctype.h>
 #include <dlfcn.h>
+#include <elf.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +21,7 @@ __asm__(".symver dlopen,dlopen@GLIBC_2.17");
 __asm__(".symver dlsym,dlsym@GLIBC_2.17");
 #endif
 
-enum { NAME_BYTES = 1024, ID_BYTES = 64 };
+enum { NAME_BYTES = 1024, ID_BYTES = 64, SOME = 8 };
 
 /* Of libdwfl, declared here: neither its headers nor the library need be where the tool is built.
  */
@@ -60,6 +61,9 @@ enum { TAG_INLINED = 0x1d, TAG_FUNCTION = 0x2e, LINKAGE_NAME = 0x6e }; /* of DWA
     X(build_id, int (*build_id)(dwfl_module *, const unsigned char **, uint64_t *),                \
       "dwfl_module_build_id")                                                                      \
     X(name, const char *(*name)(dwfl_module *, uint64_t), "dwfl_module_addrname")                  \
+    X(symbols, int (*symbols)(dwfl_module *), "dwfl_module_getsymtab")                             \
+    X(symbol, const char *(*symbol)(dwfl_module *, int, Elf64_Sym *, uint32_t *),                  \
+      "dwfl_module_getsym")                                                                        \
     X(unit, dwarf_die *(*unit)(dwfl_module *, uint64_t, uint64_t *), "dwfl_module_addrdie")        \
     X(scopes, int (*scopes)(dwarf_die *, uint64_t, dwarf_die **), "dwarf_getscopes")               \
     X(tag, int (*tag)(dwarf_die *), "dwarf_tag")                                                   \
@@ -84,11 +88,20 @@ static struct {
 #undef MEMBER
 } library;
 
+/* A function's code, and its name. */
+typedef struct function {
+    uint64_t start, end;
+    const char *name; /* in the file */
+} function;
+
 struct sc_dwarf {
     dwfl *session;
     dwfl_module *module;
     uint64_t bias; /* what is added to the file's addresses */
     dwfl_callbacks callbacks;
+    unsigned lookups;    /* of symbols so far */
+    function *functions; /* by where they start, once there have been some; NULL before */
+    size_t function_count;
 };
 
 static bool find(void *handle, const char *symbol, void *out)
@@ -180,6 +193,7 @@ void sc_dwarf_close(sc_dwarf *file)
 {
     if (file->session)
         library.end(file->session);
+    free(file->functions);
     free(file);
 }
 
@@ -218,12 +232,26 @@ static size_t operator_at(const char *name, const char *at)
     return (size_t)(end - at);
 }
 
+/* Where " const" and the like end, between a function's parameters and what is inside of it; `at`
+ * where they are none. */
+static const char *past_qualifiers(const char *name, const char *at)
+{
+    const char *end = at;
+
+    if (at == name || at[-1] != ')')
+        return at;
+    while (isalpha((unsigned char)*end) || *end == ' ' || *end == '&')
+        end++;
+    return strncmp(end, "::", 2) != 0 ? at : end;
+}
+
 void sc_dwarf_shorten(const char *name, char *out, size_t bytes)
 {
     static const char anonymous[] = "(anonymous namespace)";
     size_t used = 0, depth = 0;
 
     for (const char *at = name; *at && used + 1 < bytes; at++) {
+        at = depth ? at : past_qualifiers(name, at);
         size_t kept = depth ? 0 : operator_at(name, at);
 
         if (!depth && !strncmp(at, anonymous, sizeof anonymous - 1))
@@ -256,6 +284,53 @@ static const char *file_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
+static int by_start(const void *left, const void *right)
+{
+    const function *a = left, *b = right;
+
+    return a->start < b->start ? -1 : a->start > b->start;
+}
+
+static void read_functions(sc_dwarf *file)
+{
+    int count = library.symbols(file->module);
+    uint32_t section;
+    Elf64_Sym symbol;
+
+    file->functions = sc_need((size_t)(count > 0 ? count : 0) * sizeof *file->functions);
+    for (int i = 1; i < count; i++) {
+        const char *name = library.symbol(file->module, i, &symbol, &section);
+
+        if (name && *name && ELF64_ST_TYPE(symbol.st_info) == STT_FUNC && symbol.st_size)
+            file->functions[file->function_count++] =
+                (function){symbol.st_value, symbol.st_value + symbol.st_size, name};
+    }
+    if (file->function_count)
+        qsort(file->functions, file->function_count, sizeof *file->functions, by_start);
+}
+
+/* libdw goes through all symbols each time, of which a framework's library has half a million. */
+static const char *symbol_at(sc_dwarf *file, uint64_t at)
+{
+    size_t low = 0, high;
+
+    if (file->lookups++ < SOME)
+        return library.name(file->module, at);
+    if (!file->functions)
+        read_functions(file);
+    for (high = file->function_count; low < high;) {
+        size_t middle = low + (high - low) / 2;
+
+        if (file->functions[middle].start <= at)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low && at < file->functions[low - 1].end)
+        return file->functions[low - 1].name;
+    return library.name(file->module, at);
+}
+
 /* The name with its namespaces, where there is one: in an unnamed namespace a function has it as a
  * symbol alone. */
 static const char *name_of(dwarf_die *scope, const char *symbol)
@@ -278,7 +353,7 @@ static const char *function_at(sc_dwarf *file, uint64_t at)
     uint64_t bias;
     dwarf_die *unit = library.unit(file->module, at, &bias), *scopes = NULL;
     int count = unit ? library.scopes(unit, at - bias, &scopes) : 0;
-    const char *symbol = library.name(file->module, at), *name = NULL;
+    const char *symbol = symbol_at(file, at), *name = NULL;
 
     for (int i = 0; i < count && !name; i++) {
         int tag = library.tag(&scopes[i]);

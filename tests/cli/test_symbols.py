@@ -22,7 +22,7 @@ CPP = """
 #include <vector>
 void *volatile sink;
 __attribute__((noinline)) static void use() { sink = nullptr; }
-namespace net { namespace { struct Hidden { void take(int) const { use(); use(); } }; } // LINE hidden
+namespace net { namespace { struct Hidden { void take(int) const { use(); use(); } void lam() const; }; } // LINE hidden
 template <class T> struct Layer {
     template <class U> std::vector<T> forward(const std::vector<U> &) { use(); use(); return {}; } // LINE forward
     bool operator()(int) { use(); use(); return true; } // LINE call
@@ -33,11 +33,13 @@ template <class T> struct Layer {
 template struct Layer<std::vector<int>>;
 template std::vector<std::vector<int>> Layer<std::vector<int>>::forward<float>(const std::vector<float> &);
 void lambda() { [](int) { use(); use(); }(1); } // LINE lambda
-void hide() { Hidden().take(1); }
+void Hidden::lam() const { [](int) { use(); use(); }(1); } // LINE inner
+void hide() { Hidden().take(1); Hidden().lam(); }
 }
 int main() { net::hide(); net::lambda(); }
 """
 NAMES = {"hidden": ("4takeEi", "net::(anonymous namespace)::Hidden::take"), "forward": ("7forwardIfE", "net::Layer::forward"),
+         "inner": ("3lamEvENKUliE", "net::(anonymous namespace)::Hidden::lam::{lambda#1}::operator()"),
          "call": ("EEclEi", "net::Layer::operator()"), "less": ("EEltERK", "net::Layer::operator<"),
          "shift": ("EElsEi", "net::Layer::operator<<"), "lambda": ("6lambdaEvENKUliE", "net::lambda::{lambda#1}::operator()")}
 
