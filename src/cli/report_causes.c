@@ -47,6 +47,11 @@ static void explain(sc_text *text, const sc_lane *lane, const sc_oom *oom)
 
     sc_text_string(text, " Why: ");
     sc_text_string(text, oom->verdict);
+    if (oom->idle != SC_UNTOLD && oom->idle) {
+        sc_text_string(text, "; ");
+        sc_text_string(text, sc_emit_size(size, oom->idle));
+        sc_text_string(text, " lay idle in the cache");
+    }
     if (most) {
         sc_text_string(text, "; most of what was live, ");
         sc_text_string(text, sc_emit_size(size, most->fourth));

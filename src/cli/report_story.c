@@ -179,7 +179,8 @@ static void put_set(sc_text *text, const sc_lane *lane, unsigned index)
         sc_text_size(text, change->idle_released);
         sc_text_string(text, " of idle buffers went back to the driver.");
     } else {
-        sc_text_string(text, " Nothing was idle.");
+        sc_text_string(text, !strcmp(change->reason, "oom") ? " What was idle filled no page alone."
+                                                            : " Nothing was idle.");
     }
     if (is_fallback)
         put_followers(text, lane, index);
@@ -221,6 +222,16 @@ static void tell_change(const sc_lane *lane, unsigned index)
     sc_emit_wrapped(head, (unsigned)strlen(head), sc_text_terminate(&text));
 }
 
+/* There were steps enough, and still no set. */
+static void tell_never_fixed(const sc_lane *lane)
+{
+    if (!lane->device->shapes_seen || sc_history_is_observed(lane->history))
+        return;
+    sc_emit_wrapped("  ", 2,
+                    "new shapes kept coming, so nothing was cached and nothing held beyond what "
+                    "was live: each request was a driver allocation");
+}
+
 /* Why it never left warmup: too few steps, or what the line before tells of new shapes. */
 static void tell_warmup(const sc_lane *lane)
 {
@@ -232,8 +243,10 @@ static void tell_warmup(const sc_lane *lane)
         snprintf(least, sizeof least, "SHAPECACHE_WARMUP + 1");
     else if (lane->device->steps < needed)
         snprintf(least, sizeof least, "%llu", (unsigned long long)needed);
-    else
+    else {
+        tell_never_fixed(lane);
         return;
+    }
     snprintf(text, sizeof text, "%s step%s seen, %s needed%s",
              sc_emit_count(steps, lane->device->steps), lane->device->steps == 1 ? "" : "s", least,
              history->is_told[SC_OPTION_step] && history->options.step.choice != SC_STEP_AUTO
