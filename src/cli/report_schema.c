@@ -45,8 +45,11 @@ static const char *const reasons[] = {
 static const char *const sources[] = {"live", "cover", "api", "requests", NULL};
 static const char *const outcomes[] = {"hit",     "miss",      "bypassed", "parked", "driver",
                                        "unknown", "elsewhere", "context",  NULL};
-static const char *const occasions[] = {"start",  "report", "save", "load",
-                                        "failed", "pass",   "end",  NULL};
+static const char *const occasions[] = {"start", "report", "save", "load", "failed",
+                                        "pass",  "oom",    "end",  NULL};
+static const char *const verdicts[] = {"trimmed",    "gate-off",  "capture",
+                                       "too-big",    "elsewhere", "other-process",
+                                       "fragmented", "unknown",   NULL};
 static const char *const levels[] = {"summary", "step", "event", NULL};
 
 static const struct {
@@ -54,7 +57,7 @@ static const struct {
     const char *const *words;
 } worded[] = {{SC_F_FROM, phases},    {SC_F_TO, phases},           {SC_F_PHASE, phases},
               {SC_F_REASON, reasons}, {SC_F_STEP_SOURCE, sources}, {SC_F_OUTCOME, outcomes},
-              {SC_F_WHAT, occasions}, {SC_F_LEVEL, levels}};
+              {SC_F_WHAT, occasions}, {SC_F_LEVEL, levels},        {SC_F_VERDICT, verdicts}};
 
 static void emit_words(const char *const *words)
 {
