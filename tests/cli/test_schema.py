@@ -7,7 +7,7 @@ import json
 import pathlib
 import sys
 
-from tool import DATA, ROOT, Case, call, main
+from tool import ROOT, Case, call, main
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 import logs  # noqa: E402
@@ -86,7 +86,7 @@ class Schema(Case):
 
     def test_the_recorded_logs_are_valid(self):
         count = 0
-        for path in sorted(DATA.rglob("*.jsonl")):
+        for path in sorted((ROOT / "tests").rglob("*.jsonl")):
             text = path.read_text(encoding="utf-8")
             for number, line in enumerate(text[:text.rfind("\n")].split("\n"), 1):
                 record = json.loads(line)

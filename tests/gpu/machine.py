@@ -6,7 +6,11 @@ import json
 import os
 import pathlib
 import subprocess
+import sys
 import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+import logs  # noqa: E402
 
 OK, NO, DIFFERS, MEASURED, UNSUPPORTED, NOT_RUN = "ok", "NO", "differs", "measured", "not supported here", "not run"
 
@@ -125,7 +129,7 @@ class Machine:
             process.kill()
             output, _ = process.communicate()
             status = f"a kill, after {self.LIMIT} s"
-        records = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
+        records = logs.read(log)
         kept = [record for record in records if record["ev"] in ("phase", "warn", "oom", "end")]
         self.said.append((title, "\n".join([output.rstrip(), *(json.dumps(record) for record in kept)])))
         return Said(title, status, output, records)

@@ -12,6 +12,9 @@ import sys
 import tempfile
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+import logs  # noqa: E402
+
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 BUILD = None
@@ -44,7 +47,7 @@ class unmodified:
             if done.returncode != 0:
                 raise AssertionError(done.stderr)
             self.err, self.report = done.stderr, json.loads(report.read_text())
-            records = [json.loads(line) for line in log.read_text().splitlines()]
+            records = logs.read(log)
             self.end = next(record for record in reversed(records) if record["ev"] == "end")
 
 
