@@ -82,10 +82,10 @@ class Case:
         self.write(run.log_path())
         return run
 
-    def look(self, browser, plots):
-        """Both themes, wide and narrow."""
+    def look(self, browser, plots, *, thoroughly=False):
+        """Both themes, wide and narrow; thoroughly: each with each."""
         for width in (1400, 400):
-            for is_dark in (False, True):
+            for is_dark in (False, True) if thoroughly else (width == 400,):
                 what = f"{self.name}, {'dark' if is_dark else 'light'}, {width} px"
                 page = browser.page(self.file, width=width, dark=is_dark)
                 expect(page.evaluate("document.documentElement.dataset.theme") == ("dark" if is_dark else "light"), f"{what}: the system's theme is taken")
@@ -173,7 +173,7 @@ def flames_have_three_widths(page):
 def fixed(case, browser):
     """Equal lengths: all that a page has, by pointer, by keys and as files."""
     case.trained("--lengths", "fixed")
-    case.look(browser, STEP_PLOTS)
+    case.look(browser, STEP_PLOTS, thoroughly=True)
     page = browser.page(case.file)
     expect("Yes, the cache was effective" in page.evaluate("document.querySelector('.grade').textContent"), "the verdict")
     case.told(page)
@@ -185,7 +185,7 @@ def fixed(case, browser):
 def late(case, browser):
     """Lengths change: the shape that broke the set is named, at its step, in words and in the plot."""
     run = case.trained("--lengths", "late-change", "--steps", "60")
-    case.look(browser, STEP_PLOTS)
+    case.look(browser, STEP_PLOTS, thoroughly=True)
     fall = run.fallbacks()[0]
     page = browser.page(case.file)
     case.told(page)
@@ -233,7 +233,7 @@ def site(case, browser):
 def oom(case, browser):
     """Every shape cached on a small device: the page says that memory ran out, and where."""
     case.trained("--lengths", "random", cache={"GATE": "0"}, status=1, MEMORY=152 * MIB)
-    case.look(browser, [*STEP_PLOTS, "oom"])
+    case.look(browser, [*STEP_PLOTS, "oom"], thoroughly=True)
     page = browser.page(case.file)
     case.told(page)
     expect("ran out of memory" in page.evaluate("document.querySelector('.lead').textContent"), "the verdict tells it")
