@@ -4,13 +4,11 @@
 #include "engine/device.h"
 #include "engine/gift.h"
 #include "engine/logbook.h"
-#include "engine/memory.h"
 #include "engine/process.h"
-#include "engine/region.h"
 #include "engine/serve.h"
 #include "engine/thread.h"
+#include "engine/visit.h"
 #include "engine/wait.h"
-#include "shapecache/shapecache.h"
 #include <errno.h>
 #include <stdlib.h>
 
@@ -37,25 +35,6 @@ const sc_engine_host *sc_engine_find(void)
     return atomic_load(&sc_process_self.host);
 }
 
-/* What every entry begins with. False: pass through. On true this thread is inside until leave(),
- * and what happens in here must not show in errno. */
-static bool enter(int *saved_errno)
-{
-    if (sc_thread_self.is_inside || !sc_process_is_on())
-        return false;
-    sc_thread_self.is_inside = true;
-    atomic_signal_fence(memory_order_seq_cst);
-    *saved_errno = errno;
-    return true;
-}
-
-static void leave(int saved_errno)
-{
-    errno = saved_errno;
-    atomic_signal_fence(memory_order_seq_cst);
-    sc_thread_self.is_inside = false;
-}
-
 /* The same for what is called from inside, too. */
 typedef struct visit {
     int saved_errno;
@@ -68,7 +47,7 @@ static bool enter_again(visit *one)
     if (sc_thread_self.locks) /* a signal handler, for nothing of ours calls it then */
         return false;
     sc_thread_self.is_inside = false;
-    if (enter(&one->saved_errno))
+    if (sc_visit_enter(&one->saved_errno))
         return true;
     sc_thread_self.is_inside = one->was_inside;
     return false;
@@ -76,7 +55,7 @@ static bool enter_again(visit *one)
 
 static void leave_again(visit one)
 {
-    leave(one.saved_errno);
+    sc_visit_leave(one.saved_errno);
     sc_thread_self.is_inside = one.was_inside;
 }
 
@@ -89,7 +68,7 @@ static void start_if_idle(void)
 
     sc_thread_self.is_inside = true;
     sc_process_start();
-    leave(saved_errno);
+    sc_visit_leave(saved_errno);
 }
 
 int sc_engine_alloc(sc_address *address, size_t bytes, const void *caller)
@@ -105,12 +84,12 @@ int sc_engine_alloc(sc_address *address, size_t bytes, const void *caller)
     if (!address || bytes == 0)
         return sc_process_driver()->mem_alloc(address, bytes);
     start_if_idle();
-    if (!enter(&saved_errno))
+    if (!sc_visit_enter(&saved_errno))
         return sc_process_driver()->mem_alloc(address, bytes);
     sc_gifts_look(false);
     int result = sc_serve_alloc(address, bytes, caller);
 
-    leave(saved_errno);
+    sc_visit_leave(saved_errno);
     return result;
 }
 
@@ -118,12 +97,12 @@ int sc_engine_free(sc_address address)
 {
     int saved_errno;
 
-    if (!address || !enter(&saved_errno))
+    if (!address || !sc_visit_enter(&saved_errno))
         return sc_process_driver()->mem_free(address);
     sc_gifts_look(true);
     int result = sc_serve_free(address);
 
-    leave(saved_errno);
+    sc_visit_leave(saved_errno);
     return result;
 }
 
@@ -253,13 +232,13 @@ void sc_engine_waited(int result, sc_context context)
     int saved_errno;
 
     sc_engine_result(result);
-    if (result != SC_CUDA_SUCCESS || !enter(&saved_errno))
+    if (result != SC_CUDA_SUCCESS || !sc_visit_enter(&saved_errno))
         return;
     sc_gifts_look(true);
     device = context ? sc_device_of_context(context) : sc_device_current_known(&context);
     if (device)
         sc_serve_settle(device);
-    leave(saved_errno);
+    sc_visit_leave(saved_errno);
 }
 
 /* Locks may be held here for good. Where the cache is off nobody knows: arenas are rare there. */
@@ -280,7 +259,7 @@ void sc_engine_context_ends(sc_context context)
     if (sc_process_is_on())
         sc_device_context_ends(context);
     sc_gifts_context_ends(context);
-    leave(saved_errno);
+    sc_visit_leave(saved_errno);
 }
 
 void sc_engine_exported(sc_address inside)
@@ -289,7 +268,7 @@ void sc_engine_exported(sc_address inside)
     size_t bytes;
     int saved_errno;
 
-    if (!enter(&saved_errno))
+    if (!sc_visit_enter(&saved_errno))
         return;
     if (sc_process_driver()->mem_range(&base, &bytes, inside) != SC_CUDA_SUCCESS)
         base = inside;
@@ -298,14 +277,14 @@ void sc_engine_exported(sc_address inside)
         sc_cache_export(device->cache, base);
         sc_unlock(&device->lock);
     }
-    leave(saved_errno);
+    sc_visit_leave(saved_errno);
 }
 
 void sc_engine_frees_elsewhere(sc_address address)
 {
     int saved_errno;
 
-    if (!enter(&saved_errno))
+    if (!sc_visit_enter(&saved_errno))
         return;
     for (sc_device *device = sc_device_next(NULL); device; device = sc_device_next(device)) {
         sc_lock(&device->lock);
@@ -313,7 +292,7 @@ void sc_engine_frees_elsewhere(sc_address address)
         (void)sc_passed_remove(&device->passed, address);
         sc_unlock(&device->lock);
     }
-    leave(saved_errno);
+    sc_visit_leave(saved_errno);
 }
 
 void sc_engine_peer_enabled(void)
@@ -334,190 +313,12 @@ bool sc_engine_make_room(void)
 {
     int saved_errno;
 
-    if (!enter(&saved_errno))
+    if (!sc_visit_enter(&saved_errno))
         return false;
     bool has_room = sc_serve_make_room();
 
-    leave(saved_errno);
+    sc_visit_leave(saved_errno);
     return has_room;
-}
-
-/* The device that the program means, -1 being the current one. */
-static int find_device(int ordinal, sc_device **device)
-{
-    sc_context context = 0;
-
-    if (ordinal == -1) {
-        *device = sc_device_current_known(&context);
-        if (!context)
-            return SHAPECACHE_EDEVICE;
-    } else {
-        if (ordinal < 0 || ordinal >= SC_DEVICE_MOST)
-            return SHAPECACHE_EDEVICE;
-        *device = sc_device_by_ordinal(ordinal);
-    }
-    return *device ? SHAPECACHE_OK : SHAPECACHE_EOFF;
-}
-
-int sc_engine_step(int ordinal)
-{
-    sc_device *device;
-    int saved_errno;
-
-    if (!enter(&saved_errno))
-        return SHAPECACHE_EOFF;
-    int status = find_device(ordinal, &device);
-
-    if (status == SHAPECACHE_OK) {
-        sc_lock(&device->lock);
-        sc_cache_step_end(device->cache);
-        sc_unlock(&device->lock);
-        sc_gifts_look(true);
-        sc_serve_settle(device);
-    }
-    leave(saved_errno);
-    return status;
-}
-
-int sc_engine_hint(sc_address address, const sc_hint *hint)
-{
-    static const int statuses[] = {[SC_HINT_TAKEN] = SHAPECACHE_OK,
-                                   [SC_HINT_UNKNOWN] = SHAPECACHE_EPOINTER,
-                                   [SC_HINT_NO_MEMORY] = SHAPECACHE_EMEMORY};
-    sc_hint_answer answer = SC_HINT_UNKNOWN;
-    int saved_errno;
-
-    if (!enter(&saved_errno))
-        return SHAPECACHE_EOFF;
-    for (sc_device *device = sc_device_next(NULL); device && answer == SC_HINT_UNKNOWN;
-         device = sc_device_next(device)) {
-        sc_lock(&device->lock);
-        answer = sc_cache_hint(device->cache, address, hint);
-        sc_unlock(&device->lock);
-    }
-    leave(saved_errno);
-    return statuses[answer];
-}
-
-sc_phase sc_engine_phase(int ordinal)
-{
-    sc_phase phase = SC_PHASE_OFF;
-    sc_device *device;
-    int saved_errno;
-
-    if (!enter(&saved_errno))
-        return phase;
-    if (find_device(ordinal, &device) == SHAPECACHE_OK) {
-        sc_cache_totals totals;
-
-        sc_lock(&device->lock);
-        sc_cache_read_totals(device->cache, &totals);
-        sc_unlock(&device->lock);
-        phase = totals.phase;
-    }
-    leave(saved_errno);
-    return phase;
-}
-
-int sc_engine_mark(const char *name)
-{
-    sc_context context;
-    int saved_errno;
-
-    if (!enter(&saved_errno))
-        return SHAPECACHE_EOFF;
-    sc_device *device = sc_device_current_known(&context);
-
-    if (device) {
-        sc_lock(&device->lock);
-        sc_journal_mark(&device->journal, name);
-        sc_unlock(&device->lock);
-    } else {
-        sc_logbook_mark(name);
-    }
-    leave(saved_errno);
-    return SHAPECACHE_OK;
-}
-
-int sc_engine_allocator(int ordinal, bool at_end, const sc_allocator *allocator)
-{
-    sc_device *device;
-    int saved_errno;
-
-    if (!enter(&saved_errno))
-        return SHAPECACHE_EOFF;
-    int status = find_device(ordinal, &device);
-
-    if (status == SHAPECACHE_OK) {
-        sc_lock(&device->lock);
-        sc_oom_note_allocator(device, at_end, allocator);
-        sc_unlock(&device->lock);
-    }
-    leave(saved_errno);
-    return status;
-}
-
-int sc_engine_trim(int ordinal)
-{
-    sc_device *device;
-    int saved_errno;
-
-    if (!enter(&saved_errno))
-        return SHAPECACHE_EOFF;
-    int status = find_device(ordinal, &device);
-
-    if (status == SHAPECACHE_OK && sc_process_is_capturing())
-        status = SHAPECACHE_ECAPTURE;
-    if (status == SHAPECACHE_OK)
-        sc_memory_trim_and_tell(device);
-    leave(saved_errno);
-    return status;
-}
-
-int sc_engine_memory(int ordinal, shapecache_memory_info *info)
-{
-    sc_device *device;
-    int saved_errno;
-
-    if (!enter(&saved_errno))
-        return SHAPECACHE_EOFF;
-    int status = find_device(ordinal, &device);
-
-    if (status == SHAPECACHE_OK)
-        sc_memory_read(device, info);
-    leave(saved_errno);
-    return status;
-}
-
-/* Memory scopes are balanced whether the cache is on or not, so that a program need not ask. */
-int sc_engine_scope_begin(const char *name, unsigned flags)
-{
-    int saved_errno = errno;
-
-    if (sc_thread_self.is_inside)
-        return SHAPECACHE_EOFF;
-    bool is_on = enter(&saved_errno);
-    int status = sc_region_begin(name, flags, is_on);
-
-    if (is_on)
-        leave(saved_errno);
-    errno = saved_errno;
-    return status;
-}
-
-int sc_engine_scope_end(shapecache_scope_info *info)
-{
-    int saved_errno = errno;
-
-    if (sc_thread_self.is_inside)
-        return SHAPECACHE_EOFF;
-    bool is_on = enter(&saved_errno);
-    int status = sc_region_end(info, is_on);
-
-    if (is_on)
-        leave(saved_errno);
-    errno = saved_errno;
-    return status;
 }
 
 void sc_engine_load(void)
