@@ -343,7 +343,26 @@ def bare(case, browser):
         expect("has no end" in browser.page(case.file).evaluate("document.getElementById('verdict').textContent"), "it is told")
 
 
-CASES = {function.__name__: function for function in (fixed, late, deep, random, wide, site, oom, ranks, arena, long, hostile, bare)}
+def uneven(case, browser):
+    """The first rank has nothing to plot, the second has: each is shown as it is."""
+    devices = {"v": 1, "run": "two", "world": 2, "devices": [{"dev": 0, "total": 8 << 30}]}
+    first, second = case.folder / "r0.jsonl", case.folder / "r1.jsonl"
+    first.write_text(lines(("run", 0, devices | {"pid": 1, "rank": 0}), ("phase", 1, {"step": 0, "dev": 0, "from": "warmup", "to": "off", "reason": "user"})))
+    second.write_text(lines(("run", 0, devices | {"pid": 2, "rank": 1}),
+                            *(("step", i, {"step": i, "dev": 0, "phase": "fixed", "requests": 8, "hits": 6, "misses": 2, "live": MIB, "live_peak": 2 * MIB, "held_peak": 3 * MIB, "driver_allocs": 2,
+                                           "driver_frees": 2, "driver_ns": 90000}) for i in range(9)),
+                            ("shape", 9, {"step": 8, "dev": 0, "id": 0, "bytes": MIB, "site": "a.out+0x10", "requests": 72, "hits": 54, "misses": 18, "high": 2, "first_step": 0, "last_step": 8})))
+    case.write(first, second)
+    page = browser.page(case.file)
+    for lane in ("1", "0", "1"):
+        page.evaluate(f"(s => {{ s.value = '{lane}'; s.dispatchEvent(new Event('change')); }})(document.getElementById('lane'))")
+        page.settle()
+        case.sound(page, f"rank {lane}")
+    found = page.evaluate(PIXELS)
+    expect(sorted(found) == sorted([*STEP_PLOTS, "envelope", "ranks"]) and all(count >= LEAST_PIXELS for count in found.values()), f"the second rank is drawn: {found}")
+
+
+CASES = {function.__name__: function for function in (fixed, late, deep, random, wide, site, oom, ranks, arena, long, hostile, bare, uneven)}
 
 
 def main():

@@ -58,7 +58,8 @@ function shownFor(parent, spec, has, more) {
 }
 
 const NO_STEPS = "The log has no record of a step: no step ended, or SHAPECACHE_LOG_LEVEL was summary.";
-const hasSteps = () => seriesOf(view.lane).indices.length > 0;
+/* What some lane has gets its plots; a lane without has them empty. */
+const hasSteps = () => run.full.some(lane => seriesOf(lane).indices.length);
 
 function stepSections() {
   const memory = section("timeline", "Timeline", "Timeline");
@@ -68,7 +69,7 @@ function stepSections() {
 
 function shapeSections() {
   const shapes = section("shapes", "Shapes", "Shapes");
-  if (!shapesOf(view.lane).length) {
+  if (!run.full.some(lane => shapesOf(lane).length)) {
     shapes.append(make("p", { class: "empty" }, "The log has no record of a shape."));
     return;
   }
@@ -108,7 +109,7 @@ function laneSections() {
   const time = section("time", "Time of a call", "Time");
   time.append(hasSteps() ? plotIn(time, timePlot).figure : make("p", { class: "empty" }, NO_STEPS));
   const sites = section("sites", "Call sites", "Call sites");
-  if (view.lane.sites.name.length) {
+  if (run.full.some(lane => lane.sites.name.length)) {
     sites.append(flameTools());
     flamePlotDrawn = plotIn(sites, flamePlot);
     flamePlotDrawn.box.addEventListener("keydown", event => {

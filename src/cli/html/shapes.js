@@ -8,7 +8,7 @@ const shapePlot = {
   caption: "What buffers of each shape needed at once: live at most, and on top what the cache kept idle at most, as the shape\u2019s records tell.",
   shown: () => shapesOf(view.lane).slice(0, 20),
   height: () => 74 + 24 * Math.max(1, shapePlot.shown().length),
-  summary: () => `The largest is shape ${shapePlot.shown()[0]?.id} with ${words.size(shapePlot.shown()[0]?.most)}, of ${words.plural(view.lane.shapes_seen, "shape")}.`,
+  summary: () => !shapePlot.shown().length ? "No shape." : `The largest is shape ${shapePlot.shown()[0]?.id} with ${words.size(shapePlot.shown()[0]?.most)}, of ${words.plural(view.lane.shapes_seen, "shape")}.`,
 
   option(width, ink) {
     const shapes = this.shown(), base = baseOption(ink, width);
