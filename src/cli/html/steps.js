@@ -107,7 +107,7 @@ function reasonOf(word) {
 
 const memoryPlot = {
   id: "memory", title: "Memory by step", isSteps: true,
-  caption: "The most that was live, and live and idle together, within each step. Bands are phases; the strip below marks single steps.",
+  caption: "The most that was live, and live and idle together, within each step. Bands are phases: warm-up striped, fixed plain, fallback crossed, off dotted. The strip below marks single steps.",
   height: () => 360 + 20 * memoryPlot.kinds().length,
   kinds: () => Object.entries(marksOf(view.lane)).filter(([, marks]) => marks.length).map(([kind]) => kind),
   points: () => seriesOf(view.lane).indices.length,
@@ -140,7 +140,7 @@ const memoryPlot = {
       area("live", i => lane.series.live_peak[i], ink.live, {
         markArea: phaseBands(lane, ink, true),
         markLine: isNear ? { silent: true, symbol: "none", data: [{ yAxis: lane.cap }], lineStyle: { color: ink.cap, type: "dashed", width: 1.5 },
-          label: { formatter: `cap ${words.size(lane.cap)}`, position: "insideEndTop", color: ink.cap, fontWeight: 600 } } : undefined,
+          label: { formatter: `cap ${words.size(lane.cap)}`, position: "insideEndBottom", color: ink.cap, fontWeight: 600, backgroundColor: ink.card, padding: [2, 5], borderRadius: 3 } } : undefined,
       }),
       area("idle", s.idle, ink.idle, { lineStyle: { width: 0 }, areaStyle: theme.hatch("lines", ink.idle, 0.9) }),
     ];
