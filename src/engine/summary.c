@@ -33,7 +33,7 @@ static void share(sc_text *text, uint64_t part, uint64_t whole)
 
 static void seconds(sc_text *text, uint64_t ns)
 {
-    uint64_t hundredths = ns / 10000000;
+    uint64_t hundredths = ns / 10000000 + (ns % 10000000 >= 5000000);
 
     sc_text_u64(text, hundredths / 100);
     sc_text_char(text, '.');

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The last words of a run on stderr. */
+#include "engine/summary.h"
 #include "support/room.h"
 #include "support/suite.h"
 #include <stdio.h>
@@ -85,6 +86,22 @@ START_TEST(what_is_estimated_is_called_an_estimate)
 }
 END_TEST
 
+START_TEST(times_are_rounded_and_not_cut)
+{
+    sc_cache_totals totals = {
+        .step = 1,
+        .shapes = 1,
+        .all = {.requests = 1, .driver_ns = 94999999, .wait_ns = 99994238},
+    };
+
+    sc_summary_say(&totals, 1, &(sc_refusals){.count = 0}, &(sc_fallback){.step = 0});
+    read_lines();
+    ck_assert_uint_eq(count, 4);
+    ck_assert_ptr_nonnull(strstr(line[0], "; 0.09 s in driver allocations"));
+    ck_assert_ptr_nonnull(strstr(line[1], "; frees waited 0.10 s"));
+}
+END_TEST
+
 START_TEST(the_last_fallback_is_told_with_its_cause)
 {
     room_fix(sizes, SIZES);
@@ -154,7 +171,7 @@ END_TEST
 SC_SUITE_WITH("summary", room_enter, leave,
               there_are_four_lines_and_the_last_is_the_command_to_type,
               the_marks_are_those_of_a_moment_that_no_sample_would_have_seen,
-              what_is_estimated_is_called_an_estimate, the_last_fallback_is_told_with_its_cause,
-              a_set_that_never_was_one_is_told, other_ranks_than_the_first_say_one_line,
-              what_the_user_chose_holds_on_every_rank, off_says_nothing,
-              without_a_log_no_command_is_named_that_would_need_one)
+              what_is_estimated_is_called_an_estimate, times_are_rounded_and_not_cut,
+              the_last_fallback_is_told_with_its_cause, a_set_that_never_was_one_is_told,
+              other_ranks_than_the_first_say_one_line, what_the_user_chose_holds_on_every_rank,
+              off_says_nothing, without_a_log_no_command_is_named_that_would_need_one)
