@@ -7,11 +7,9 @@
 #include "cli/history.h"
 #include "cli/logs.h"
 #include "cli/out.h"
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { TEXT_BYTES = 4096 };
 
@@ -329,33 +327,17 @@ static written write_set(FILE *out, const sc_history *history, const list *all)
     return count;
 }
 
-/* A file that is there is replaced whole, or stays as it is. */
 static int save(const sc_history *history, const list *all, const char *path)
 {
-    size_t room = strlen(path) + 32;
-    written count = {0, 0};
-    char *aside = sc_need(room);
+    written count;
     uint64_t seen = 0;
-    FILE *out;
-    bool is_good;
+    sc_out out;
 
-    snprintf(aside, room, "%s.%ld", path, (long)getpid());
-    out = fopen(aside, "wxe");
-    is_good = out != NULL;
-    if (out) {
-        count = write_set(out, history, all);
-        is_good = !ferror(out);
-        is_good = fclose(out) == 0 && is_good;
-        is_good = is_good && rename(aside, path) == 0;
-    }
-    if (!is_good) {
-        sc_say("shapes: cannot write %s: %s", path, strerror(errno));
-        if (out)
-            (void)unlink(aside);
-        free(aside);
+    if (!sc_out_open(&out, path, "shapes"))
         return SC_EXIT_UNREADABLE;
-    }
-    free(aside);
+    count = write_set(out.file, history, all);
+    if (!sc_out_close(&out, true))
+        return SC_EXIT_UNREADABLE;
     for (unsigned i = 0; i < history->device_count; i++)
         seen += history->devices[i]->shapes_seen;
     sc_say("saved %llu shapes to %s", (unsigned long long)count.all, path);

@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+import threading
 
 from tool import DATA, ROOT, TOOL, Case, call, clean_environment, main
 
@@ -121,6 +122,17 @@ class Shapes(Case):
         (self.folder / "taken").mkdir()
         self.fails(call("shapes", "--save", self.folder / "taken", DATA / "late.jsonl"), 3, "cannot write")
         self.assertEqual(sorted(p.name for p in self.folder.iterdir()), ["set", "taken"])
+
+    def test_what_is_no_regular_file_is_written_to_and_stays_what_it_is(self):
+        pipe, read = self.folder / "pipe", []
+        os.mkfifo(pipe)
+        reader = threading.Thread(target=lambda: read.append(pipe.read_text()), daemon=True)
+        reader.start()
+        answer = call("shapes", "--save", pipe, DATA / "late.jsonl")
+        self.assertEqual(answer.returncode, 0, answer.stderr)
+        self.assertTrue(pipe.is_fifo())
+        reader.join(60)
+        self.assertEqual(read, [self.saved()[0]])
 
     def test_the_log_that_is_read_is_never_written_over(self):
         log = self.log(LATE)
