@@ -73,7 +73,8 @@ static void log_begins(sc_export *export)
     all->first = all->count;
 }
 
-/* {run="a",rank="0",device="1"}: of a label's value only these are escaped, as JSON does, too. */
+/* {run="a",rank="0",pid="9",device="1"}: of a label's value only these are escaped, as JSON
+ * does, too. */
 static char *labels_of(const sc_history *run, uint64_t device)
 {
     size_t room = 6 * strlen(run->run) + 128;
@@ -91,6 +92,8 @@ static char *labels_of(const sc_history *run, uint64_t device)
     }
     sc_text_string(&text, "\",rank=\"");
     sc_text_u64(&text, run->rank);
+    sc_text_string(&text, "\",pid=\""); /* a rank may have had several processes */
+    sc_text_u64(&text, run->pid);
     sc_text_string(&text, "\",device=\"");
     sc_text_u64(&text, device);
     sc_text_string(&text, "\"}");

@@ -113,14 +113,23 @@ class Export(Case):
         differ = {line.split("{")[0] for line in set(whole.splitlines()) ^ set(killed.splitlines())}
         steps = [record for record in late if record["ev"] == "step"]
         for name in "requests", "hits", "misses", "bypassed":
-            self.assertIn(f'shapecache_{name}_total{{run="{late[0]["run"]}",rank="0",device="0"}} {sum(r[name] for r in steps)}\n', killed)
+            self.assertIn(f'shapecache_{name}_total{{run="{late[0]["run"]}",rank="0",pid="4711",device="0"}} {sum(r[name] for r in steps)}\n', killed)
         self.assertLessEqual(differ, {"shapecache_driver_allocs_total", "shapecache_driver_frees_total"}, "the log's own end and steps differ in these")
         late[0]["run"] = 'a "b"\\c'
-        self.assertIn('{run="a \\"b\\"\\\\c",rank="0",device="0"}', self.exported("openmetrics", log=self.log(late))[0])
+        self.assertIn('{run="a \\"b\\"\\\\c",rank="0",pid="4711",device="0"}', self.exported("openmetrics", log=self.log(late))[0])
         text = self.exported("openmetrics", log=DATA / "ranks")[0]
         self.assertEqual(len(set(re.findall(r'^shapecache_requests_total\{.*rank="(\d+)"', text, re.M))), len(list((DATA / "ranks").glob("r*.jsonl"))))
         self.assertEqual(len(re.findall("^# TYPE ", text, re.M)), len(set(re.findall(r"^# TYPE (\S+)", text, re.M))))
         self.assertTrue(text.endswith("\n# EOF\n"))
+
+    def test_two_processes_of_a_rank_are_two_series(self):
+        late = [json.loads(line) for line in (DATA / "late.jsonl").read_text().splitlines()]
+        second = self.folder / "second.jsonl"
+        second.write_text("".join(json.dumps(record | {"pid": 9} if record["ev"] == "run" else record) + "\n" for record in late))
+        text = call("export", "--to", "openmetrics", DATA / "late.jsonl", second).stdout
+        series = [line.rpartition(" ")[0] for line in text.splitlines() if line[0] != "#"]
+        self.assertEqual(len(series), 2 * len(re.findall("^# TYPE ", text, re.M)))
+        self.assertEqual(len(set(series)), len(series))
 
     def test_of_one_device_only(self):
         self.assertEqual(self.exported("trace", "--dev", "1")[0], "# shapecache 0.1.0, device 1\n# step 0\na 0 64\n")
