@@ -58,6 +58,7 @@ static void look_at_shape(void *self, const sc_shape_row *row)
     sc_oom *oom = self;
 
     if (row->live) {
+        oom->had += row->live * row->bytes;
         oom->holding++;
         enlist(oom->holders, row, row->live * row->mapped);
     }
@@ -104,7 +105,7 @@ static void measure(const sc_device *device, sc_oom *oom)
     oom->released = oom->released > totals.idle ? oom->released - totals.idle : 0;
     oom->passed = sc_passed_mapped(&device->passed);
     oom->passed_blocks = device->passed.blocks;
-    oom->had = totals.live_bytes + oom->passed;
+    oom->had = oom->passed; /* and what the shapes have, without what was just refused */
     oom->at_start = device->at_start;
     oom->step_peak = device->journal.step_peak;
     oom->granted = totals.all.hits + totals.all.driver_allocs;
@@ -123,8 +124,8 @@ static bool is_unchanged(const sc_oom *then, uint64_t granted, uint64_t step)
 static bool hold(sc_held_oom *held, const sc_oom *oom)
 {
     const sc_oom *last = &held->last;
-    bool is_again =
-        held->is_there && is_unchanged(last, oom->granted, oom->step) && oom->had >= last->had;
+    bool is_again = held->is_there && is_unchanged(last, oom->granted, oom->step) &&
+                    oom->had >= last->had && oom->asked >= last->asked;
     bool is_repeat =
         is_again && oom->is_passed && oom->asked == last->asked && held->repeats < REPEATS_MOST;
 

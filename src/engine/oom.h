@@ -3,10 +3,11 @@
  * it was the end.
  *
  * Inside the failing call nothing is allocated. What was found waits in the device's record until
- * it is known whether the program recovered. It is told when the program fails a second time with
- * nothing granted between and nothing given back, or when the process ends and nothing was granted
- * and no step completed since. A framework that keeps a cache asks again by itself, for the same
- * bytes: that is one failure. While a capture is open the driver is not asked and nothing is said.
+ * it is known whether the program recovered. It is told when the program fails a second time, for
+ * no less, with nothing granted between and nothing given back, or when the process ends and
+ * nothing was granted and no step completed since. A framework that keeps a cache asks again by
+ * itself, for the same bytes: that is one failure. While a capture is open the driver is not asked
+ * and nothing is said.
  *
  * Without locks, but where said. */
 #ifndef SC_ENGINE_OOM_H

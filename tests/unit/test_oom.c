@@ -264,6 +264,36 @@ START_TEST(a_program_that_gives_memory_back_is_still_trying)
 }
 END_TEST
 
+/* What it is refused itself is none of what it has. */
+START_TEST(giving_back_a_little_and_asking_for_more_is_still_trying)
+{
+    sc_address one = room_alloc(4 * MIB), other = room_alloc(512);
+
+    (void)room_alloc(8 * MIB);
+    refuse(54);
+    room_free(one);
+    refuse(58);
+    room_free(other);
+    refuse(58);
+    ck_assert(!is_told());
+    refuse(60);
+    ck_assert(is_told());
+}
+END_TEST
+
+START_TEST(asking_for_less_is_still_trying)
+{
+    (void)room_alloc(20 * MIB);
+    refuse(64);
+    refuse(56);
+    refuse(48);
+    ck_assert(!is_told());
+    (void)room_alloc(40 * MIB);
+    sc_engine_finish();
+    ck_assert(!is_told());
+}
+END_TEST
+
 START_TEST(a_step_that_ended_since_is_a_recovery)
 {
     room_batch(sizes, SIZES);
@@ -557,6 +587,8 @@ int main(void)
         the_end_tells_the_last_failure_once,
         a_second_failure_with_nothing_granted_between_is_told_at_once,
         a_program_that_gives_memory_back_is_still_trying,
+        giving_back_a_little_and_asking_for_more_is_still_trying,
+        asking_for_less_is_still_trying,
         a_step_that_ended_since_is_a_recovery,
         a_framework_that_asks_again_has_failed_once,
         what_a_framework_says_of_its_memory_is_told_with_both_figures,
