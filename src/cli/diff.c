@@ -419,7 +419,7 @@ static int diff(int count, char **arguments)
 {
     comparison all = {.top = UINT64_MAX, .rank = SC_ANY_RANK};
     const char *paths[TWO] = {"", ""};
-    sc_logs logs[TWO] = {{NULL, 0}, {NULL, 0}};
+    sc_logs logs[TWO] = {{.at = NULL}, {.at = NULL}};
     int status = parse(&all, paths, count, arguments);
 
     for (int i = 0; !status && i < TWO; i++)

@@ -207,7 +207,7 @@ static int list_arenas(int count, char **arguments)
 {
     arena_request request = {.paths = arguments};
     int status = parse(&request, count, arguments);
-    sc_logs logs = {NULL, 0};
+    sc_logs logs = {.at = NULL};
     sc_runs runs = {.count = 0};
 
     for (unsigned i = 0; !status && i < request.path_count; i++)

@@ -286,7 +286,7 @@ static int list_ranks(int count, char **arguments)
 {
     ranks_request request = {.top = UINT64_MAX, .paths = arguments};
     int status = parse(&request, count, arguments);
-    sc_logs logs = {NULL, 0};
+    sc_logs logs = {.at = NULL};
     sc_runs runs = {.count = 0};
 
     for (unsigned i = 0; !status && i < request.path_count; i++)

@@ -206,7 +206,7 @@ static int list_steps(int count, char **arguments)
 {
     steps_request request = {.every = 1, .rank = SC_ANY_RANK};
     int status = parse(&request, count, arguments);
-    sc_logs logs = {NULL, 0};
+    sc_logs logs = {.at = NULL};
     sc_reader reader;
 
     if (isatty(STDOUT_FILENO))

@@ -12,11 +12,34 @@
 
 enum { LOGS_MOST = 65536 };
 
+/* Which file that is. The system call: fstat() of a new C library is not in an old one. */
+static sc_log_file look(const char *name)
+{
+    sc_log_file file = {0, 0};
+    int fd = strcmp(name, "-") ? open(name, O_PATH | O_CLOEXEC) : -1;
+    struct stat about;
+
+    if (fd < 0)
+        return file;
+    if (syscall(SYS_fstat, fd, &about) == 0 && S_ISREG(about.st_mode))
+        file = (sc_log_file){about.st_dev, about.st_ino};
+    (void)close(fd);
+    return file;
+}
+
 static void add_name(sc_logs *all, const char *name)
 {
-    if ((all->count & (all->count - 1)) == 0)
-        all->at =
-            sc_need_again(all->at, sizeof(char *) * (all->count ? 2 * (size_t)all->count : 1));
+    sc_log_file file = look(name);
+    size_t room = all->count ? 2 * (size_t)all->count : 1;
+
+    for (unsigned i = 0; file.number && i < all->count; i++)
+        if (all->files[i].number == file.number && all->files[i].device == file.device)
+            return;
+    if ((all->count & (all->count - 1)) == 0) {
+        all->at = sc_need_again(all->at, room * sizeof *all->at);
+        all->files = sc_need_again(all->files, room * sizeof *all->files);
+    }
+    all->files[all->count] = file;
     all->at[all->count++] = sc_need_copy(name);
 }
 
@@ -46,8 +69,7 @@ static char *join(const char *folder, const char *name)
     return joined;
 }
 
-/* When the last log was added to a folder; false: it is none. The system call: fstat() of a new C
- * library is not in an old one. */
+/* When the last log was added to a folder; false: it is none. */
 static bool changed(const char *path, struct timespec *when)
 {
     int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -101,6 +123,7 @@ bool sc_logs_add(sc_logs *all, const char *path, const char *command)
 {
     DIR *folder = strcmp(path, "-") ? opendir(path) : NULL;
     unsigned first = all->count;
+    bool is_any = false;
     struct dirent *entry;
 
     if (!folder) {
@@ -112,17 +135,17 @@ bool sc_logs_add(sc_logs *all, const char *path, const char *command)
 
         if (!is_log_name(entry->d_name))
             continue;
+        is_any = true;
         name = join(path, entry->d_name);
         add_name(all, name);
         free(name);
     }
-    if (all->count == first)
+    if (!is_any)
         say_none(folder, path, command);
     (void)closedir(folder);
-    if (all->count == first)
-        return false;
-    qsort(all->at + first, all->count - first, sizeof(char *), by_number);
-    return true;
+    if (all->count > first)
+        qsort(all->at + first, all->count - first, sizeof(char *), by_number);
+    return is_any;
 }
 
 /* By its first record. What cannot be read is of none: it is told when nothing else is found. */
@@ -180,5 +203,6 @@ void sc_logs_release(sc_logs *all)
     for (unsigned i = 0; i < all->count; i++)
         free(all->at[i]);
     free(all->at);
-    *all = (sc_logs){NULL, 0};
+    free(all->files);
+    *all = (sc_logs){.at = NULL};
 }

@@ -188,7 +188,7 @@ static int read_and_tell(const report_request *request, const sc_logs *all)
 static int report(int count, char **arguments)
 {
     report_request request = {.top = DEFAULT_TOP, .paths = arguments};
-    sc_logs all = {NULL, 0};
+    sc_logs all = {.at = NULL};
     int status;
 
     if (count == 1 && !strcmp(arguments[0], "--fields")) {

@@ -430,7 +430,7 @@ static int shapes(int count, char **arguments)
 {
     shapes_request request = {.sort = &sorts[0], .top = UINT64_MAX, .rank = SC_ANY_RANK};
     int status = parse(&request, count, arguments);
-    sc_logs logs = {NULL, 0};
+    sc_logs logs = {.at = NULL};
 
     if (!status)
         status = sc_logs_only(&logs, request.log, request.rank, &sc_command_shapes);

@@ -259,7 +259,7 @@ class Export(Case):
         self.fails(call("export", "--to", "csv", "--dev", "x", LOG), 2, "--dev wants")
         self.fails(call("export", "--to", "csv", LOG, "--out"), 2, "--out wants")
         self.fails(call("export", "--ot", "csv", LOG), 2, '"--ot"')
-        self.fails(call("export", "--to", "trace", LOG, LOG), 2, "trace takes one log")
+        self.fails(call("export", "--to", "trace", LOG, DATA / "late.jsonl"), 2, "trace takes one log")
         self.fails(call("export", "--to", "csv", self.folder), 3, "has no log in it")
 
     def test_a_log_comes_from_standard_input_too(self):

@@ -56,6 +56,14 @@ class Ranks(Logs):
         self.expect("four-ranks.txt", self.told("ranks", "four"))
         self.expect("oom-ranks.txt", self.told("ranks", "oom"))
 
+    def test_a_log_that_is_named_twice_is_one(self):
+        (self.folder / "link").symlink_to(DATA / "four/r2.jsonl")
+        for command in "ranks", "oom", "report", "arena":
+            wanted = call(command, "four", cwd=DATA)
+            for again in ("four/r2.jsonl",), ("four",), ("./four/r0.jsonl", self.folder / "link"):
+                answer = call(command, "four", *again, cwd=DATA)
+                self.assertEqual((answer.returncode, answer.stdout), (wanted.returncode, wanted.stdout), (command, again))
+
     def test_a_line_says_what_the_log_says(self):
         run = self.run_of("ranks", "four")
         for line in run["ranks"]:
