@@ -369,18 +369,20 @@ static passed_block forget_passed(sc_address address)
     return block;
 }
 
-/* A block that no cache knows; the time is booked where this thread was last. */
+/* A block that no cache knows; it is booked where it came from, else where this thread was last. */
 static int free_unknown(sc_device *device, sc_address address)
 {
-    passed_block was_passed;
+    /* now: once the driver has it, another thread may be given the address */
+    passed_block was_passed = forget_passed(address);
     int result;
 
+    if (was_passed.device)
+        device = was_passed.device;
     if (!device)
         return sc_process_driver()->mem_free(address);
     sc_lock(&device->lock);
     sc_journal_free(&device->journal, address, SC_OUTCOME_UNKNOWN, 0);
     sc_unlock(&device->lock);
-    was_passed = forget_passed(address); /* now: another thread may be given the address */
     result = free_for_real(device, address);
     if (result == SC_CUDA_SUCCESS) {
         sc_lock(&device->lock);

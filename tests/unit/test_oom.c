@@ -7,6 +7,7 @@
 #include "shapecache/shapecache.h"
 #include "support/room.h"
 #include "support/suite.h"
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -410,6 +411,33 @@ START_TEST(segments_given_back_are_not_counted)
 }
 END_TEST
 
+static void *give_back(void *block)
+{
+    fake_set_current(fake_primary(0));
+    room_free(*(sc_address *)block);
+    return NULL;
+}
+
+/* PyTorch's autograd threads, which never ask the driver for anything themselves. */
+START_TEST(segments_that_another_thread_gives_back_are_not_counted)
+{
+    const void *hoarder = (const void *)(ROOM_HOARDER + 16);
+    sc_address one = room_alloc_from(40 * MIB, hoarder);
+    pthread_t thread;
+
+    ck_assert_int_eq(pthread_create(&thread, NULL, give_back, &one), 0);
+    ck_assert_int_eq(pthread_join(thread, NULL), 0);
+    fake_take_memory(40 * MIB);
+    refuse_from(65 * MIB, hoarder);
+    sc_engine_finish();
+    lines log = room_log();
+
+    ck_assert_uint_eq(lines_u64(lines_of(&log, "oom", 0), "passed"), 0);
+    ck_assert_uint_eq(lines_u64(lines_of(&log, "end", 0), "driver_frees"), 1);
+    lines_release(&log);
+}
+END_TEST
+
 START_TEST(a_context_takes_its_segments_with_it)
 {
     const void *hoarder = (const void *)(ROOM_HOARDER + 16);
@@ -596,6 +624,7 @@ int main(void)
         what_a_framework_says_at_the_end_explains_nothing,
         an_allocator_that_says_nothing_sensible_is_refused,
         segments_given_back_are_not_counted,
+        segments_that_another_thread_gives_back_are_not_counted,
         a_context_takes_its_segments_with_it,
         in_a_capture_the_driver_is_not_asked_and_nothing_is_said,
         what_the_gate_would_have_given_back_is_named,
