@@ -142,7 +142,7 @@ static bool hold(sc_held_oom *held, const sc_oom *oom)
 static void tell(const sc_oom *oom, int device, bool again)
 {
     if (sc_process_self.options.summary == SC_SUMMARY_OFF ||
-        atomic_fetch_add(&told, 1) >= TOLD_MOST)
+        (again && atomic_fetch_add(&told, 1) >= TOLD_MOST))
         return;
     sc_postmortem_say(oom, device, again);
 }

@@ -597,12 +597,16 @@ END_TEST
 START_TEST(a_program_that_lives_on_does_not_flood_stderr)
 {
     room_batch(sizes, SIZES);
+    (void)room_alloc(8 * MIB);
     for (int i = 0; i < 100; i++) {
         refuse(70);
         refuse(70);
         room_free(room_alloc(4 * MIB));
     }
     ck_assert_uint_eq(count_told(), 8);
+    refuse(60);
+    sc_engine_finish(); /* that one it did not survive */
+    ck_assert_uint_eq(count_told(), 9);
 }
 END_TEST
 
