@@ -310,7 +310,7 @@ def hostile(case, browser):
     records = [("run", 0, {"v": 1, "pid": 1, "run": bad, "host": bad, "argv": [bad], "devices": [{"dev": 0, "total": 8 << 30}], "config": {bad: {"value": bad, "from": bad}}}),
                ("phase", 1, {"step": 1, "dev": 0, "from": "warmup", "to": "fixed", "reason": "set-fixed"}), ("warn", 1, {"text": bad}), ("mark", 2, {"step": 1, "dev": 0, "name": bad}),
                ("phase", 2, {"step": 6, "dev": 0, "from": "fixed", "to": bad[:20], "reason": bad[:20]}),
-               ("phase", 2, {"step": 7, "dev": 0, "from": "fixed", "to": "fallback", "reason": "new-shape", "shape": 1, "bytes": MIB, "site": bad}), ("oom", 3, {"step": 7, "dev": 0, "bytes": MIB, "site": bad, "result": 2}),
+               ("phase", 2, {"step": 7, "dev": 0, "from": "fixed", "to": "fallback", "reason": "new-shape", "shape": 1, "bytes": MIB, "site": bad}), ("oom", 3, {"step": 7, "dev": 0, "bytes": MIB, "site": bad + "x" * 300, "result": 2, "total": 8 << 30, "live": 8 << 30, "advice": "y" * 300}),
                ("arena", 1, {"dev": 0, "name": bad, "what": bad, "capacity": MIB, "used": 4096, "used_peak": MIB, "demand_peak": MIB, "offloads": 3, "onloads": 3, "tickets": 1, "tickets_peak": 3}),
                ("arena", 10**9, {"dev": 0, "name": bad, "what": "end", "capacity": MIB, "used": 0, "used_peak": MIB, "demand_peak": MIB, "offloads": 3, "onloads": 3, "tickets": 0, "tickets_peak": 3})]
     records += [("step", 2 + i, {"step": i, "dev": 0, "phase": bad[:20] if i == 6 else "fixed", "requests": 8, "hits": 6, "misses": 2, "live": MIB, "live_peak": 2 * MIB, "held_peak": 3 * MIB, "driver_allocs": 2,
@@ -319,7 +319,7 @@ def hostile(case, browser):
                               "miss_ns_avg": 50000}) for i in range(2)]
     log.write_text(lines(*records))
     case.write(log)
-    case.look(browser, [*STEP_PLOTS, "arena"])
+    case.look(browser, [*STEP_PLOTS, "arena", "oom"])
     page = browser.page(case.file)
     case.told(page)
     page.evaluate("plots.filter(p => p.isSteps).forEach(p => p.chart.dispatchAction({ type: 'showTip', seriesIndex: 0, dataIndex: 1 }))")
