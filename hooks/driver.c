@@ -107,6 +107,8 @@ CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute attribute,
 
 static bool made_room(const sc_real *real, CUresult result)
 {
+    if (result == CUDA_SUCCESS)
+        sc_engine_granted();
     return result == CUDA_ERROR_OUT_OF_MEMORY && sc_real_is_watched(real) && sc_engine_make_room();
 }
 

@@ -4,6 +4,7 @@
 #include "engine/device.h"
 #include "engine/gift.h"
 #include "engine/logbook.h"
+#include "engine/oom.h"
 #include "engine/process.h"
 #include "engine/serve.h"
 #include "engine/thread.h"
@@ -319,6 +320,21 @@ bool sc_engine_make_room(void)
 
     sc_visit_leave(saved_errno);
     return has_room;
+}
+
+void sc_engine_granted(void)
+{
+    sc_context context;
+    int saved_errno;
+
+    /* a capture only notes what will be wanted */
+    if (!sc_oom_is_held() || sc_process_is_capturing() || !sc_visit_enter(&saved_errno))
+        return;
+    sc_device *device = sc_device_current_known(&context);
+
+    if (device)
+        sc_oom_recovered(device);
+    sc_visit_leave(saved_errno);
 }
 
 void sc_engine_load(void)

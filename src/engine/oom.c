@@ -9,6 +9,7 @@
 
 enum { TOLD_MOST = 8, REPEATS_MOST = 2 };
 
+static atomic_ullong holding; /* bit per device that holds one */
 static atomic_uint told; /* a program that lives on between its failures is not to flood stderr */
 
 void sc_oom_begin(sc_device *device, sc_oom *oom)
@@ -147,6 +148,11 @@ static void tell(const sc_oom *oom, int device, bool again)
     sc_postmortem_say(oom, device, again);
 }
 
+static uint64_t bit_of(const sc_device *device)
+{
+    return UINT64_C(1) << device->ordinal;
+}
+
 void sc_oom_end(sc_device *device, sc_oom *oom)
 {
     const sc_in_force force = sc_oom_in_force();
@@ -164,11 +170,26 @@ void sc_oom_end(sc_device *device, sc_oom *oom)
     measure(device, oom);
     oom->verdict = sc_verdict_of(oom, &force);
     sc_journal_oom(&device->journal, oom, &force);
-    if (oom->result == SC_CUDA_OUT_OF_MEMORY && (oom->asked || !oom->is_retried))
+    if (oom->result == SC_CUDA_OUT_OF_MEMORY && (oom->asked || !oom->is_retried)) {
         is_to_be_told = hold(&device->oom, oom);
+        atomic_fetch_or(&holding, bit_of(device));
+    }
     sc_unlock(&device->lock);
     if (is_to_be_told)
         tell(oom, device->ordinal, true);
+}
+
+bool sc_oom_is_held(void)
+{
+    return atomic_load_explicit(&holding, memory_order_relaxed) != 0;
+}
+
+void sc_oom_recovered(sc_device *device)
+{
+    sc_lock(&device->lock);
+    device->oom.is_there = false;
+    atomic_fetch_and(&holding, ~bit_of(device));
+    sc_unlock(&device->lock);
 }
 
 void sc_oom_note_allocator(sc_device *device, bool at_end, const sc_allocator *said)

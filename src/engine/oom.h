@@ -30,6 +30,12 @@ void sc_oom_begin(struct sc_device *device, sc_oom *oom);
  * another allocator's (asked 0) is not known where it is retried. */
 void sc_oom_end(struct sc_device *device, sc_oom *oom);
 
+/* Some device holds one. One load. */
+bool sc_oom_is_held(void);
+/* Memory of the device was granted in a way that the cache does not count: that is a recovery, too.
+ */
+void sc_oom_recovered(struct sc_device *device);
+
 /* What is switched on in this process. */
 sc_in_force sc_oom_in_force(void);
 

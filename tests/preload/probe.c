@@ -155,6 +155,11 @@ bool sc_engine_make_room(void)
     return state.has_room;
 }
 
+void sc_engine_granted(void)
+{
+    state.granted++;
+}
+
 int sc_engine_step(int device)
 {
     return device;

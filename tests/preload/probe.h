@@ -32,6 +32,7 @@ typedef struct probe {
     uint64_t last_freed;
     unsigned peers;
     unsigned rooms;
+    unsigned granted;
     bool has_room;
     bool is_deaf; /* allocations leave the note alone, as if they had gone another way */
 } probe;

@@ -335,11 +335,13 @@ static void other_allocators_get_one_retry(void)
 
     for (size_t i = 0; i < sizeof(allocators) / sizeof(allocators[0]); i++) {
         const char *name = allocators[i].name;
-        const unsigned rooms = seen->rooms;
+        const unsigned rooms = seen->rooms, granted = seen->granted;
 
         CHECK(allocators[i].call() == SUCCESS && fake_calls(name) == 1, name);
+        CHECK(seen->granted == granted + 1, "what was granted is told");
         fake_answer(name, INVALID_VALUE);
         CHECK(allocators[i].call() == INVALID_VALUE && seen->rooms == rooms, name);
+        CHECK(seen->granted == granted + 1, "what was refused is not");
         fake_answer(name, OUT_OF_MEMORY);
         seen->has_room = false;
         CHECK(allocators[i].call() == OUT_OF_MEMORY && fake_calls(name) == 3 &&

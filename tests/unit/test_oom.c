@@ -594,6 +594,32 @@ START_TEST(another_allocators_end_is_told_too)
 }
 END_TEST
 
+/* Managed memory after a cudaMalloc that failed, or a pool that frees what it kept. */
+START_TEST(what_another_allocator_is_granted_is_a_recovery)
+{
+    room_batch(sizes, SIZES);
+    (void)room_alloc(60 * MIB);
+    ck_assert(!sc_engine_make_room());
+    sc_engine_granted();
+    refuse(10);
+    sc_engine_granted();
+    refuse(10);
+    ck_assert(!is_told());
+    sc_engine_capture_begin();
+    sc_engine_granted(); /* a node of a graph, no memory yet */
+    sc_engine_capture_end();
+    ck_assert(sc_oom_is_held());
+    sc_engine_granted();
+    sc_engine_finish();
+    ck_assert(!is_told());
+    lines log = room_log();
+
+    ck_assert_uint_eq(lines_count(&log, "oom"), 3);
+    lines_expect_absent(lines_of(&log, "end", 0), "unrecovered");
+    lines_release(&log);
+}
+END_TEST
+
 START_TEST(a_program_that_lives_on_does_not_flood_stderr)
 {
     room_batch(sizes, SIZES);
@@ -637,6 +663,7 @@ int main(void)
         what_grew_since_the_step_before_is_named,
         a_refused_call_allocates_nothing,
         another_allocators_end_is_told_too,
+        what_another_allocator_is_granted_is_a_recovery,
         a_program_that_lives_on_does_not_flood_stderr,
     };
     const TTest *const apart[] = {it_adds_up_whichever_call_of_the_driver_fails};
