@@ -376,12 +376,19 @@ static void tell(comparison *all)
 /* 0, or the exit status. */
 static int parse(comparison *all, const char *paths[TWO], int count, char **arguments)
 {
+    bool is_over = false;
     int taken = 0;
 
     for (int i = 0; i < count; i++) {
         const char *argument = arguments[i];
 
-        if (!strcmp(argument, "--json")) {
+        if (!is_over && !strcmp(argument, "--")) {
+            is_over = true;
+        } else if (is_over || argument[0] != '-' || !argument[1]) {
+            if (taken == TWO)
+                return sc_usage(&sc_command_diff, "diff: two logs, no more");
+            paths[taken++] = argument;
+        } else if (!strcmp(argument, "--json")) {
             all->is_json = true;
         } else if (!strcmp(argument, "--top")) {
             if (++i == count || !sc_parse_u64(arguments[i], &all->top))
@@ -389,12 +396,8 @@ static int parse(comparison *all, const char *paths[TWO], int count, char **argu
         } else if (!strcmp(argument, "--rank")) {
             if (++i == count || !sc_parse_u64(arguments[i], &all->rank))
                 return sc_usage(&sc_command_diff, "diff: --rank wants the number of a rank");
-        } else if (argument[0] == '-' && argument[1]) {
-            return sc_usage(&sc_command_diff, "diff: no option \"%.64s\"", argument);
-        } else if (taken == TWO) {
-            return sc_usage(&sc_command_diff, "diff: two logs, no more");
         } else {
-            paths[taken++] = argument;
+            return sc_usage(&sc_command_diff, "diff: no option \"%.64s\"", argument);
         }
     }
     return taken == TWO ? 0 : sc_usage(&sc_command_diff, "diff: which two logs?");

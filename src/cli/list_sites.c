@@ -201,11 +201,19 @@ static int parse_sort(sites_request *request, const char *name)
 /* 0, or the exit status. */
 static int parse(sites_request *request, int count, char **arguments)
 {
+    bool is_over = false;
+
     for (int i = 0; i < count; i++) {
         const char *argument = arguments[i], *next = i + 1 < count ? arguments[i + 1] : NULL;
         int status = 0;
 
-        if (!strcmp(argument, "--json")) {
+        if (!is_over && !strcmp(argument, "--")) {
+            is_over = true;
+        } else if (is_over || argument[0] != '-' || !argument[1]) {
+            if (request->log)
+                return sc_usage(&sc_command_sites, "sites: one log at a time");
+            request->log = argument;
+        } else if (!strcmp(argument, "--json")) {
             request->is_json = true;
         } else if (!strcmp(argument, "--sort")) {
             status = parse_sort(request, next);
@@ -218,12 +226,8 @@ static int parse(sites_request *request, int count, char **arguments)
             if (!next || !sc_parse_u64(next, &request->rank))
                 return sc_usage(&sc_command_sites, "sites: --rank wants the number of a rank");
             i++;
-        } else if (argument[0] == '-' && argument[1]) {
-            return sc_usage(&sc_command_sites, "sites: no option \"%.64s\"", argument);
-        } else if (request->log) {
-            return sc_usage(&sc_command_sites, "sites: one log at a time");
         } else {
-            request->log = argument;
+            return sc_usage(&sc_command_sites, "sites: no option \"%.64s\"", argument);
         }
         if (status)
             return status;

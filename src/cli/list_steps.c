@@ -173,10 +173,18 @@ static int list(steps_request *request, sc_reader *reader)
 /* 0, or the exit status. */
 static int parse(steps_request *request, int count, char **arguments)
 {
+    bool is_over = false;
+
     for (int i = 0; i < count; i++) {
         const char *argument = arguments[i], *next = i + 1 < count ? arguments[i + 1] : NULL;
 
-        if (!strcmp(argument, "--json")) {
+        if (!is_over && !strcmp(argument, "--")) {
+            is_over = true;
+        } else if (is_over || argument[0] != '-' || !argument[1]) {
+            if (request->log)
+                return sc_usage(&sc_command_steps, "steps: one log at a time");
+            request->log = argument;
+        } else if (!strcmp(argument, "--json")) {
             request->is_json = true;
         } else if (!strcmp(argument, "--every")) {
             if (!next || !sc_parse_u64(next, &request->every) || !request->every)
@@ -191,12 +199,8 @@ static int parse(steps_request *request, int count, char **arguments)
             if (!next || !sc_parse_u64(next, &request->rank))
                 return sc_usage(&sc_command_steps, "steps: --rank wants the number of a rank");
             i++;
-        } else if (argument[0] == '-' && argument[1]) {
-            return sc_usage(&sc_command_steps, "steps: no option \"%.64s\"", argument);
-        } else if (request->log) {
-            return sc_usage(&sc_command_steps, "steps: one log at a time");
         } else {
-            request->log = argument;
+            return sc_usage(&sc_command_steps, "steps: no option \"%.64s\"", argument);
         }
     }
     return request->log ? 0 : sc_usage(&sc_command_steps, "steps: which log?");

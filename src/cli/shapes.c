@@ -368,11 +368,19 @@ static int parse_sort(shapes_request *request, const char *name)
 /* 0, or the exit status. */
 static int parse(shapes_request *request, int count, char **arguments)
 {
+    bool is_over = false;
+
     for (int i = 0; i < count; i++) {
         const char *argument = arguments[i], *next = i + 1 < count ? arguments[i + 1] : NULL;
         int status = 0;
 
-        if (!strcmp(argument, "--sort")) {
+        if (!is_over && !strcmp(argument, "--")) {
+            is_over = true;
+        } else if (is_over || argument[0] != '-' || !argument[1]) {
+            if (request->log)
+                return sc_usage(&sc_command_shapes, "shapes: one log at a time");
+            request->log = argument;
+        } else if (!strcmp(argument, "--sort")) {
             status = parse_sort(request, next);
             i++;
         } else if (!strcmp(argument, "--top")) {
@@ -390,12 +398,8 @@ static int parse(shapes_request *request, int count, char **arguments)
                 return sc_usage(&sc_command_shapes, "shapes: --save wants the name of a file");
             request->save = next;
             i++;
-        } else if (argument[0] == '-' && argument[1]) {
-            return sc_usage(&sc_command_shapes, "shapes: no option \"%.64s\"", argument);
-        } else if (request->log) {
-            return sc_usage(&sc_command_shapes, "shapes: one log at a time");
         } else {
-            request->log = argument;
+            return sc_usage(&sc_command_shapes, "shapes: no option \"%.64s\"", argument);
         }
         if (status)
             return status;

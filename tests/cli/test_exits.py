@@ -38,6 +38,14 @@ class Exits(Case):
         for arguments in (("--help",), ("--version",), ("help",)):
             self.assertEqual(call(*arguments).returncode, 0)
 
+    def test_what_follows_two_dashes_is_a_path(self):
+        shutil.copy(DATA / "late.jsonl", self.folder / "--json")
+        for command, options in READERS.items():
+            answer = call(command, *options, "--", "--json", cwd=self.folder)
+            self.assertEqual((answer.returncode, answer.stderr), (0, ""), command)
+            self.assertNotIn("{", answer.stdout.splitlines()[0], command)
+            self.assertEqual(call(command, *options, "--", "--top", cwd=self.folder).returncode, 2 if command == "diff" else 3, command)
+
     def test_done_is_0(self):
         for command, options in READERS.items():
             self.assertEqual(call(command, *options, DATA / "late.jsonl").returncode, 0, command)
