@@ -161,8 +161,16 @@ static bool is_quiet(const char *argument)
     return !strcmp(argument, "-q") || !strcmp(argument, "--quiet");
 }
 
+static bool is_help(const char *argument)
+{
+    return !strcmp(argument, "--help") || !strcmp(argument, "-h");
+}
+
+enum { SPLIT_USAGE = -1, SPLIT_HELP = -2 };
+
 /* --name=value as two arguments, where the command has them so; `out` has room for twice as many.
- * How many there are, or -1, and said: an option that takes no value. */
+ * How many there are; or SPLIT_USAGE, and said: an option that takes no value; or SPLIT_HELP: the
+ * command's help is what is asked for. */
 static int split(const sc_command *command, char **out, char **arguments, int count)
 {
     int made = 0;
@@ -179,6 +187,8 @@ static int split(const sc_command *command, char **out, char **arguments, int co
             sc_progress_off();
             continue;
         }
+        if (!is_over && !is_value && is_help(argument))
+            return SPLIT_HELP;
         is_value =
             !is_over && !is_value && kind_of(command, argument, strlen(argument)) == OPTION_VALUED;
         out[made++] = argument;
@@ -187,7 +197,7 @@ static int split(const sc_command *command, char **out, char **arguments, int co
         if (kind == OPTION_FLAG) {
             (void)sc_usage(command, "%s: \"%.64s\": %.*s takes no value", command->name, argument,
                            (int)length, argument);
-            return -1;
+            return SPLIT_USAGE;
         }
         *equals = '\0';
         out[made++] = equals + 1;
@@ -206,13 +216,10 @@ static int start(const sc_command *command, int count, char **arguments)
     count = split(command, words, arguments, count);
     if (count >= 0)
         status = command->run(count, words);
+    else if (count == SPLIT_HELP)
+        status = help(command->name);
     free(words);
     return status;
-}
-
-static bool is_help(const char *argument)
-{
-    return !strcmp(argument, "--help") || !strcmp(argument, "-h");
 }
 
 int main(int count, char **arguments)

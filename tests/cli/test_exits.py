@@ -35,6 +35,12 @@ class Exits(Case):
                 answer = call(*arguments)
                 self.assertEqual((answer.returncode, answer.stderr), (0, ""), arguments)
                 self.assertRegex(answer.stdout, r"exit status: ", command)
+        for command, options in {**READERS, **OTHERS}.items():
+            for word in "--help", "-h":
+                answer = call(command, *options, word)
+                self.assertEqual((answer.returncode, answer.stdout, answer.stderr), (0, call("help", command).stdout, ""), command)
+        self.assertNotEqual(call("steps", "--", "--help").returncode, 0)
+        self.assertNotEqual(call("shapes", "--sort", "--help", DATA / "late.jsonl").returncode, 0)
         for arguments in (("--help",), ("--version",), ("help",)):
             self.assertEqual(call(*arguments).returncode, 0)
 
