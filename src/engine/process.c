@@ -16,6 +16,8 @@
 #define MADV_WIPEONFORK 18
 #endif
 
+static const uint64_t PATIENCE_NS = 1000000000;
+
 sc_process sc_process_self = {.closing = SC_REASON_SET_FIXED};
 
 /* The loader honours a preload of the system's even in a program with more rights than its user:
@@ -147,13 +149,11 @@ static sc_stage start(void)
 static void wait_for_start(void)
 {
     static const struct timespec moment = {0, 50000};
-    enum { MOMENTS_IN_A_SECOND = 20000 };
+    const uint64_t began = sc_clock_ns();
 
-    for (int i = 0; i < MOMENTS_IN_A_SECOND; i++) {
-        if (atomic_load(&sc_process_self.stage) != SC_STAGE_STARTING)
-            return;
+    while (atomic_load(&sc_process_self.stage) == SC_STAGE_STARTING &&
+           sc_clock_ns() - began < PATIENCE_NS)
         (void)nanosleep(&moment, NULL);
-    }
 }
 
 void sc_process_start(void)
@@ -167,15 +167,14 @@ void sc_process_start(void)
     /* without a context nothing can be allocated: a process that only tries leaves no trace */
     if (sc_process_driver()->context_current(&context) != SC_CUDA_SUCCESS || !context)
         return;
-    if (!atomic_compare_exchange_strong(&process->stage, &idle, SC_STAGE_STARTING)) {
-        wait_for_start();
-        return;
-    }
-    /* opening a file is where a thread may be cancelled; a cudaMalloc is not */
+    /* opening a file is where a thread may be cancelled, and so is a sleep; a cudaMalloc is not */
     int cancellation;
 
     (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancellation);
-    atomic_store_explicit(&process->stage, start(), memory_order_release);
+    if (atomic_compare_exchange_strong(&process->stage, &idle, SC_STAGE_STARTING))
+        atomic_store_explicit(&process->stage, start(), memory_order_release);
+    else
+        wait_for_start();
     (void)pthread_setcancelstate(cancellation, &cancellation);
 }
 

@@ -13,16 +13,20 @@
 static sc_driver driver;
 static pthread_t second;
 static atomic_bool has_second_come;
+static bool is_to_be_cancelled;
+static atomic_int answered = -1; /* the worse of the second thread's two answers */
 static _Thread_local bool is_second;
 
+/* Of itself nothing here is a place where it may be cancelled. */
 static void *ask_as_well(void *unused)
 {
-    sc_address address;
+    sc_address address = 0;
 
     is_second = true;
     fake_set_current(fake_primary(0));
-    ck_assert_int_eq(sc_engine_alloc(&address, MIB, NULL), SC_CUDA_SUCCESS);
-    ck_assert_int_eq(sc_engine_free(address), SC_CUDA_SUCCESS);
+    int allocated = sc_engine_alloc(&address, MIB, NULL), freed = sc_engine_free(address);
+
+    atomic_store(&answered, allocated ? allocated : freed);
     atomic_store(&has_second_come, true); /* however it was served */
     return unused;
 }
@@ -42,15 +46,18 @@ static int mem_info(size_t *free_bytes, size_t *total_bytes)
         ck_assert_int_eq(pthread_create(&second, NULL, ask_as_well, NULL), 0);
         while (!atomic_load(&has_second_come))
             (void)sched_yield();
+        if (is_to_be_cancelled)
+            ck_assert_int_eq(pthread_cancel(second), 0);
     }
     return fake_driver.mem_info(free_bytes, total_bytes);
 }
 
-START_TEST(a_request_made_while_another_thread_starts_the_cache_is_in_the_log)
+static void ask_at_once(void)
 {
     sc_address address = room_alloc(2 * MIB);
 
     ck_assert_int_eq(pthread_join(second, NULL), 0);
+    ck_assert_int_eq(atomic_load(&answered), SC_CUDA_SUCCESS);
     room_free(address);
     sc_engine_finish();
     lines log = lines_read("log");
@@ -59,6 +66,18 @@ START_TEST(a_request_made_while_another_thread_starts_the_cache_is_in_the_log)
     ck_assert_uint_eq(lines_count(&log, "free"), 2);
     ck_assert_uint_eq(lines_u64(lines_of(&log, "end", 0), "requests"), 2);
     lines_release(&log);
+}
+
+START_TEST(a_request_made_while_another_thread_starts_the_cache_is_in_the_log)
+{
+    ask_at_once();
+}
+END_TEST
+
+START_TEST(a_thread_is_not_cancelled_while_another_starts_the_cache)
+{
+    is_to_be_cancelled = true;
+    ask_at_once();
 }
 END_TEST
 
@@ -75,4 +94,5 @@ static void open_room(void)
 }
 
 SC_SUITE_WITH("start", open_room, room_close,
-              a_request_made_while_another_thread_starts_the_cache_is_in_the_log)
+              a_request_made_while_another_thread_starts_the_cache_is_in_the_log,
+              a_thread_is_not_cancelled_while_another_starts_the_cache)
