@@ -210,14 +210,14 @@ static int start(const sc_command *command, int count, char **arguments)
     char **words;
     int status = SC_EXIT_USAGE;
 
-    if (command == &sc_command_run) /* reads its own: what follows is another program's */
-        return command->run(count, arguments);
+    if (command == &sc_command_run && !(count && is_help(arguments[0])))
+        return command->run(count, arguments); /* reads its own: more is another program's */
     words = sc_need((2 * (size_t)count + 1) * sizeof *words);
     count = split(command, words, arguments, count);
     if (count >= 0)
         status = command->run(count, words);
     else if (count == SPLIT_HELP)
-        status = help(command->name);
+        status = fputs(command->help, stdout) < 0 ? SC_EXIT_UNREADABLE : SC_EXIT_DONE;
     free(words);
     return status;
 }
@@ -241,8 +241,6 @@ int main(int count, char **arguments)
     command = find(name);
     if (!command)
         return *name == '-' ? sc_usage(NULL, "no option \"%.64s\"", name) : unknown(name);
-    if (count > 2 && is_help(arguments[2]))
-        return help(name);
     status = finish(start(command, count - 2, arguments + 2));
     if (command == &sc_command_diff && status == SC_EXIT_UNREADABLE)
         return SC_EXIT_USAGE; /* trouble is one, as of diff(1) */

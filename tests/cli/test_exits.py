@@ -80,11 +80,12 @@ class Exits(Case):
 
     def test_an_output_that_cannot_be_written_is_3_and_of_diff_2(self):
         for command, options in {**READERS, **OTHERS}.items():
-            with open("/dev/full", "w") as full:
-                words = [TOOL, command, *options, *([DATA / "late.jsonl"] if command in READERS else [])]
-                answer = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True, env=clean_environment(), timeout=60, check=False)
-            self.assertEqual(answer.returncode, 2 if command == "diff" else 3, command)
-            self.assertIn("No space left", answer.stderr)
+            for more in ([*options, DATA / "late.jsonl"] if command in READERS else options), ["--help"], [*options, "--help"]:
+                words = [TOOL, command, *more]
+                with open("/dev/full", "w") as full:
+                    answer = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True, env=clean_environment(), timeout=60, check=False)
+                self.assertEqual(answer.returncode, 2 if command == "diff" else 3, words)
+                self.assertEqual(answer.stderr.count("No space left"), 1, words)
 
     def test_talk_goes_to_stderr_and_data_to_stdout(self):
         for command, options in READERS.items():
