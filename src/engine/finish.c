@@ -39,11 +39,17 @@ static void add_refusals(sc_refusals *all, const sc_refusals *one)
     all->count = count;
 }
 
+static void add_fallback(sc_fallback *last, const sc_fallback *one)
+{
+    if (one->is_there && (!last->is_there || one->ns > last->ns))
+        *last = *one;
+}
+
 void sc_engine_finish(void)
 {
     static sc_cache_totals totals[SC_DEVICE_MOST]; /* finish runs once; stacks may be small */
     sc_refusals refusals = {.count = 0};
-    sc_fallback fallback = {.step = 0};
+    sc_fallback fallback = {.is_there = false};
     unsigned count = 0;
     sc_spared spared;
 
@@ -60,8 +66,7 @@ void sc_engine_finish(void)
         sc_cache_read_spared(device->cache, &spared);
         sc_journal_end(&device->journal, &totals[count], &spared, sc_oom_is_unrecovered(device));
         add_refusals(&refusals, &device->journal.refusals);
-        if (device->journal.fallback.step)
-            fallback = device->journal.fallback;
+        add_fallback(&fallback, &device->journal.fallback);
         sc_unlock(&device->lock);
         count++;
     }

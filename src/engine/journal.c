@@ -58,7 +58,9 @@ void sc_fallback_explain(sc_text *text, const sc_fallback *fallback)
 
 static sc_fallback cause_of(const sc_phase_change *change)
 {
-    return (sc_fallback){.step = change->step,
+    return (sc_fallback){.is_there = true,
+                         .ns = sc_logbook_now(),
+                         .step = change->step,
                          .bytes = change->shape ? change->shape->bytes : 0,
                          .site = change->shape ? change->shape->site : 0,
                          .reason = change->reason};

@@ -29,8 +29,10 @@ typedef struct sc_refusals {
     uint32_t site;
 } sc_refusals;
 
-/* The last change to fallback; its step is 0 where there was none. */
+/* The last change to fallback. */
 typedef struct sc_fallback {
+    bool is_there;        /* else there was none */
+    uint64_t ns;          /* since the run began */
     uint64_t step, bytes; /* bytes: of the shape that brought it about; 0: none did */
     uint32_t site;
     sc_reason reason;

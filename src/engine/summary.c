@@ -214,7 +214,7 @@ static void say_story(sc_text *text, const sc_cache_totals *sum, bool is_fixed,
         count_of(text, sum->fallbacks, "fallback");
     else
         sc_text_string(text, is_fixed ? "no fallback, fixed to the end" : "no fallback");
-    if (fallback->step) {
+    if (fallback->is_there) {
         sc_text_string(text, sum->fallbacks == 1 ? ", at step " : ", the last at step ");
         sc_text_u64(text, fallback->step);
         sc_text_string(text, ": ");

@@ -71,6 +71,20 @@ static void expect_warning(const char *json)
     ck_assert_str_eq(warnings(), json);
 }
 
+START_TEST(a_set_that_does_not_hold_in_the_first_batch_was_fixed_all_the_same)
+{
+    declare(TITLE SHAPES);
+    room_free(room_alloc(5 * MIB));
+    expect_phase(SHAPECACHE_PHASE_FALLBACK);
+    sc_engine_finish();
+    char *said = room_stderr();
+
+    ck_assert_ptr_nonnull(strstr(said, "] 1 fallback, at step 0: new shape 5.00 MiB from "));
+    ck_assert_ptr_null(strstr(said, "never fixed"));
+    free(said);
+}
+END_TEST
+
 START_TEST(a_declared_set_is_served_from_the_second_batch_on)
 {
     declare(TITLE SHAPES);
@@ -383,6 +397,7 @@ START_TEST(without_the_gate_nothing_is_declared)
 END_TEST
 
 SC_SUITE_WITH("declared", open_room, close_room, a_declared_set_is_served_from_the_second_batch_on,
+              a_set_that_does_not_hold_in_the_first_batch_was_fixed_all_the_same,
               a_shape_that_was_not_declared_is_new_as_ever,
               what_the_file_says_of_a_shape_is_in_its_rows,
               a_set_that_says_what_this_run_is_is_loaded_without_a_word,

@@ -94,7 +94,7 @@ START_TEST(times_are_rounded_and_not_cut)
         .all = {.requests = 1, .driver_ns = 94999999, .wait_ns = 99994238},
     };
 
-    sc_summary_say(&totals, 1, &(sc_refusals){.count = 0}, &(sc_fallback){.step = 0});
+    sc_summary_say(&totals, 1, &(sc_refusals){.count = 0}, &(sc_fallback){.is_there = false});
     read_lines();
     ck_assert_uint_eq(count, 4);
     ck_assert_ptr_nonnull(strstr(line[0], "; 0.09 s in driver allocations"));
@@ -110,6 +110,21 @@ START_TEST(the_last_fallback_is_told_with_its_cause)
     read_lines();
     ck_assert_str_eq(line[count - 2],
                      "1 fallback, at step 5: new shape 2.00 MiB from train+0x1a2b");
+}
+END_TEST
+
+START_TEST(of_several_devices_the_last_fallback_in_time_is_told)
+{
+    room_fix(sizes, SIZES);
+    fake_set_current(fake_primary(1));
+    room_fix(sizes, SIZES);
+    room_free(room_alloc_from(3 * MIB, here));
+    fake_set_current(fake_primary(0));
+    room_free(room_alloc_from(2 * MIB, here));
+    sc_engine_finish();
+    read_lines();
+    ck_assert_str_eq(line[count - 2],
+                     "2 fallbacks, the last at step 5: new shape 2.00 MiB from train+0x1a2b");
 }
 END_TEST
 
@@ -172,6 +187,8 @@ SC_SUITE_WITH("summary", room_enter, leave,
               there_are_four_lines_and_the_last_is_the_command_to_type,
               the_marks_are_those_of_a_moment_that_no_sample_would_have_seen,
               what_is_estimated_is_called_an_estimate, times_are_rounded_and_not_cut,
-              the_last_fallback_is_told_with_its_cause, a_set_that_never_was_one_is_told,
-              other_ranks_than_the_first_say_one_line, what_the_user_chose_holds_on_every_rank,
-              off_says_nothing, without_a_log_no_command_is_named_that_would_need_one)
+              the_last_fallback_is_told_with_its_cause,
+              of_several_devices_the_last_fallback_in_time_is_told,
+              a_set_that_never_was_one_is_told, other_ranks_than_the_first_say_one_line,
+              what_the_user_chose_holds_on_every_rank, off_says_nothing,
+              without_a_log_no_command_is_named_that_would_need_one)
