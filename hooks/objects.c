@@ -201,6 +201,21 @@ static bool find_build_id(const unsigned char *at, size_t left, size_t alignment
     return false;
 }
 
+/* Is all of it in what the loader has mapped to be read? Tools that edit a file may leave notes
+ * that are not. */
+static bool is_loaded(const struct dl_phdr_info *info, const Elf64_Phdr *part)
+{
+    for (Elf64_Half i = 0; i < info->dlpi_phnum; i++) {
+        const Elf64_Phdr *segment = &info->dlpi_phdr[i];
+        const uint64_t at = part->p_vaddr - segment->p_vaddr; /* huge where it is before it */
+
+        if (segment->p_type == PT_LOAD && (segment->p_flags & PF_R) && at <= segment->p_filesz &&
+            part->p_memsz <= segment->p_filesz - at)
+            return true;
+    }
+    return false;
+}
+
 static int take_build_id(struct dl_phdr_info *info, size_t size, void *self)
 {
     const build_id *id = self;
@@ -211,7 +226,7 @@ static int take_build_id(struct dl_phdr_info *info, size_t size, void *self)
     for (Elf64_Half i = 0; i < info->dlpi_phnum; i++) {
         const Elf64_Phdr *segment = &info->dlpi_phdr[i];
 
-        if (segment->p_type == PT_NOTE &&
+        if (segment->p_type == PT_NOTE && is_loaded(info, segment) &&
             find_build_id((const unsigned char *)(info->dlpi_addr + segment->p_vaddr),
                           segment->p_memsz, segment->p_align, id))
             return 1;
