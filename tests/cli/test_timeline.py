@@ -112,7 +112,7 @@ class Timeline(Case):
         good = self.log("a", step(0, 2, 2))
         self.fails(call("report", "--timeline"), 2, "which log")
         self.fails(call("report", "--timeline", "-"), 2, "it wants files")
-        self.fails(call("report", "--timeline", *[good] * 6), 2, "room for 5 devices")
+        self.fails(call("report", "--timeline", *[self.log(name, step(0, 2, 2)) for name in "abcdef"]), 2, "room for 5 devices")
         self.fails(call("report", "--timeline", good, self.folder / "none"), 3, "No such file")
         self.fails(call("report", "--timeline", self.log("empty")), 3, "no step has ended")
         self.log("bad", {"ev": "step"})
