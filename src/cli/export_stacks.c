@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/export.h"
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -162,6 +163,16 @@ static unsigned split(char *site, char *frames[FRAMES_MOST])
     return count;
 }
 
+/* In a collapsed stack a semicolon parts frames, and an end of line stacks. */
+static void make_one_word(char *frame)
+{
+    for (char *c = frame; *c; c++)
+        if (*c == ';')
+            *c = ':';
+        else if (iscntrl((unsigned char)*c))
+            *c = '?';
+}
+
 static void end_collapsed(sc_export *export)
 {
     stacks *all = export->state;
@@ -171,8 +182,7 @@ static void end_collapsed(sc_export *export)
         unsigned count = split(all->at[i].site, frames);
 
         for (unsigned f = 0; f < count; f++) {
-            for (char *c = frames[f]; (c = strchr(c, ';')) != NULL;)
-                *c = ':'; /* a semicolon parts frames */
+            make_one_word(frames[f]);
             fprintf(export->out, "%s%c", frames[f], f + 1 < count ? ';' : ' ');
         }
         fprintf(export->out, "%llu\n", (unsigned long long)all->at[i].bytes);

@@ -104,6 +104,10 @@ class Export(Case):
         self.assertEqual(self.exported("collapsed", log=self.log(RECORDS))[0], "")
         self.refused("collapsed", self.log([*records, shape | {"id": 1 << 32}]), f"line {len(records) + 1}: expected a shape below 2^32")
 
+    def test_a_name_with_ends_of_lines_is_one_line(self):
+        shape = {"ev": "shape", "t": 1, "step": 0, "dev": 0, "id": 0, "bytes": 5, "requests": 1, "high": 1, "site": "a\n7;\x1b[31mb 3\r"}
+        self.assertEqual(self.exported("collapsed", log=self.log([*RECORDS, shape]))[0], "a?7:?[31mb 3? 5\n")
+
     def test_totals(self):
         self.expect("late.openmetrics", self.exported("openmetrics", log=DATA / "late.jsonl")[0])
         late = [json.loads(line) for line in (DATA / "late.jsonl").read_text().splitlines()]
