@@ -15,7 +15,7 @@
 
 /* False, and said on stderr: a log could not be read again. */
 bool sc_html_write(const sc_report *report, FILE *out);
-/* 0, or the exit status, and said: standard input, which cannot be read twice. */
+/* 0, or the exit status, and said: standard input or a pipe, which cannot be read twice. */
 int sc_html_check(const char *path);
 
 #endif

@@ -114,6 +114,9 @@ static int parse(report_request *request, int count, char **arguments)
     }
     if (!request->path_count)
         return sc_usage(&sc_command_report, "report: which log, or folder of a run?");
+    if (request->html && (request->is_timeline || request->is_json))
+        return sc_usage(&sc_command_report, "report: --html or %s: one of them at a time",
+                        request->is_timeline ? "--timeline" : "--json");
     if (request->is_timeline && request->fail_on.count)
         return sc_usage(&sc_command_report, "report: --fail-on judges figures that --timeline does "
                                             "not have: one of them at a time");

@@ -4,6 +4,7 @@
 in a browser."""
 
 import json
+import os
 import pathlib
 import re
 import resource
@@ -205,6 +206,12 @@ class Html(tool.Case):
     def test_standard_input_and_two_runs_are_refused_with_the_reason(self):
         one, two = self.log(run_line(run="one"), name="a.jsonl"), self.log(run_line(run="two"), name="b.jsonl")
         self.fails(tool.call("report", "--html", self.page, "-"), 2, "reads a log twice")
+        pipe, writer = os.pipe()
+        os.close(writer)
+        self.fails(tool.call("report", "--html", self.page, f"/dev/fd/{pipe}", pass_fds=(pipe,)), 2, "reads a log twice")
+        os.close(pipe)
+        for other in "--json", "--timeline":
+            self.fails(tool.call("report", other, "--html", self.page, one), 2, f"--html or {other}")
         self.fails(tool.call("report", "--html", self.page, one, two), 2, "one and two", "diff")
         self.fails(tool.call("report", "--html"), 2, "--html wants the name of a file")
         self.assertFalse(self.page.exists())
