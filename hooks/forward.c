@@ -5,32 +5,31 @@
 #include "objects.h"
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <string.h>
+#include <stdlib.h>
 
 enum { PROBES = 8 };
 
-/* Two addresses in one object. */
-static bool share_object(const void *one, const void *other)
+/* What the loader is asked for by an object's path, which is too long for the smallest stack that a
+ * thread may have: the loader needs most of that. It takes memory from the heap as well. */
+static void *with_object(const void *address, void *use(const sc_object *object))
 {
-    sc_object first;
-    sc_object second;
+    sc_object *object = malloc(sizeof(*object));
+    void *handle = NULL;
 
-    return one != NULL && other != NULL && sc_object_of(one, &first) &&
-           sc_object_of(other, &second) && first.base == second.base &&
-           strcmp(first.path, second.path) == 0;
+    if (object != NULL && sc_object_of(address, object))
+        handle = use(object);
+    free(object);
+    return handle;
 }
 
 /* Is the object behind `found` a libcudart? Keeps a reference to it either way: its address is
  * about to be used. */
 static bool is_cudart(const void *found)
 {
-    sc_object object;
-    void *handle;
+    void *handle = with_object(found, sc_object_pin);
 
-    if (!sc_object_of(found, &object))
-        return false;
-    handle = sc_object_pin(&object);
-    return handle != NULL && share_object(found, sc_dlsym_libc()(handle, "cudaRuntimeGetVersion"));
+    return handle != NULL &&
+           sc_object_has_both(found, sc_dlsym_libc()(handle, "cudaRuntimeGetVersion"));
 }
 
 static void *find_next(const char *name)
@@ -54,12 +53,9 @@ static void *open_closure(const sc_object *object)
 
 static void *find_in_closure(const char *name, const void *caller)
 {
-    sc_object object;
-    void *handle = NULL;
+    void *handle = with_object(caller, open_closure);
     void *found = NULL;
 
-    if (sc_object_of(caller, &object))
-        handle = open_closure(&object);
     if (handle != NULL) {
         found = sc_dlsym_libc()(handle, name);
         (void)dlclose(handle);
@@ -69,11 +65,12 @@ static void *find_in_closure(const char *name, const void *caller)
 
 static void *find_loaded(const char *name)
 {
-    sc_object object;
+    sc_object *object = malloc(sizeof(*object));
     void *handle = NULL;
 
-    if (sc_object_named("libcudart", &object))
-        handle = sc_object_pin(&object);
+    if (object != NULL && sc_object_named("libcudart", object))
+        handle = sc_object_pin(object);
+    free(object);
     return handle != NULL ? sc_dlsym_libc()(handle, name) : NULL;
 }
 

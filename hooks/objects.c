@@ -39,19 +39,24 @@ static int take(const struct dl_phdr_info *info, sc_object *object)
     return 1;
 }
 
+static bool is_inside(const struct dl_phdr_info *info, uintptr_t address)
+{
+    for (Elf64_Half i = 0; i < info->dlpi_phnum; i++) {
+        const Elf64_Phdr *segment = &info->dlpi_phdr[i];
+
+        if (segment->p_type == PT_LOAD &&
+            address - (info->dlpi_addr + segment->p_vaddr) < segment->p_memsz)
+            return true;
+    }
+    return false;
+}
+
 static int holds_address(struct dl_phdr_info *info, size_t size, void *self)
 {
     const search *wanted = self;
 
     (void)size;
-    for (Elf64_Half i = 0; i < info->dlpi_phnum; i++) {
-        const Elf64_Phdr *segment = &info->dlpi_phdr[i];
-
-        if (segment->p_type == PT_LOAD &&
-            wanted->address - (info->dlpi_addr + segment->p_vaddr) < segment->p_memsz)
-            return take(info, wanted->object);
-    }
-    return 0;
+    return is_inside(info, wanted->address) ? take(info, wanted->object) : 0;
 }
 
 static int has_name(struct dl_phdr_info *info, size_t size, void *self)
@@ -111,6 +116,30 @@ bool sc_object_of(const void *address, sc_object *object)
     search wanted = {.address = (uintptr_t)address, .object = object};
 
     return dl_iterate_phdr(holds_address, &wanted) != 0;
+}
+
+typedef struct place {
+    uintptr_t address;
+    const Elf64_Phdr *segments; /* of the object around it: each has its own */
+} place;
+
+static int note_segments(struct dl_phdr_info *info, size_t size, void *self)
+{
+    place *wanted = self;
+
+    (void)size;
+    if (!is_inside(info, wanted->address))
+        return 0;
+    wanted->segments = info->dlpi_phdr;
+    return 1;
+}
+
+bool sc_object_has_both(const void *one, const void *other)
+{
+    place first = {.address = (uintptr_t)one}, second = {.address = (uintptr_t)other};
+
+    return dl_iterate_phdr(note_segments, &first) != 0 &&
+           dl_iterate_phdr(note_segments, &second) != 0 && first.segments == second.segments;
 }
 
 bool sc_object_named(const char *stem, sc_object *object)

@@ -26,6 +26,9 @@ bool sc_object_is_like(const char *path, const char *stem);
 
 bool sc_object_of(const void *address, sc_object *object);
 
+/* Do both lie in one object? Takes next to no stack. */
+bool sc_object_has_both(const void *one, const void *other);
+
 /* The first whose file name is like `stem`. */
 bool sc_object_named(const char *stem, sc_object *object);
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * One program, four doors: the same steps through libcudart, direct binding, a handle, or the
  * resolver. Knows nothing of shapecache; linked with CUDA's own headers against the simulated
- * GPU. argv: door, steps, buffers a step. */
+ * GPU. argv: door, steps, buffers a step, and the stack of the thread that takes them, in bytes. */
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,17 +57,15 @@ static int choose(const char *door)
     return alloc != NULL && release != NULL;
 }
 
-int main(int argc, char **argv)
+static int steps, count;
+static int asks_too_much;
+
+/* In the thread that calls it; the status that the program ends with. */
+static int take_steps(void)
 {
     CUdeviceptr held[MOST] = {0};
     CUcontext context = NULL;
-    int steps;
-    int count;
 
-    if (argc != 4 || !choose(argv[1]))
-        return 2;
-    steps = atoi(argv[2]);
-    count = atoi(argv[3]);
     if (count > MOST || cuInit(0) != CUDA_SUCCESS ||
         cuDevicePrimaryCtxRetain(&context, 0) != CUDA_SUCCESS ||
         cuCtxSetCurrent(context) != CUDA_SUCCESS)
@@ -75,10 +74,47 @@ int main(int argc, char **argv)
         for (int i = 0; i < count; i++)
             if (alloc(&held[i], (size_t)(i + 1) << 20) != CUDA_SUCCESS)
                 return 4;
+        if (asks_too_much && step == steps / 2 &&
+            alloc(&held[MOST - 1], (size_t)1 << 50) == CUDA_SUCCESS)
+            return 6;
         for (int i = 0; i < count; i++)
             if (release(held[i]) != CUDA_SUCCESS)
                 return 5;
     }
-    (void)printf("%d steps done\n", steps);
     return 0;
+}
+
+static void *run(void *status)
+{
+    *(int *)status = take_steps();
+    return NULL;
+}
+
+/* The same in a thread whose stack has so many bytes. */
+static int take_steps_on(size_t stack)
+{
+    pthread_attr_t attributes;
+    pthread_t thread;
+    int status = 7;
+
+    asks_too_much = 1;
+    if (pthread_attr_init(&attributes) != 0 || pthread_attr_setstacksize(&attributes, stack) != 0 ||
+        pthread_create(&thread, &attributes, run, &status) != 0 || pthread_join(thread, NULL) != 0)
+        return 8;
+    (void)pthread_attr_destroy(&attributes);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    int status;
+
+    if (argc < 4 || argc > 5 || !choose(argv[1]))
+        return 2;
+    steps = atoi(argv[2]);
+    count = atoi(argv[3]);
+    status = argc == 4 ? take_steps() : take_steps_on((size_t)atol(argv[4]));
+    if (status == 0)
+        (void)printf("%d steps done\n", steps);
+    return status;
 }

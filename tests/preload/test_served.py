@@ -20,12 +20,12 @@ PT_NOTE = 4
 DOORS = {"runtime": {"dlsym", "resolver", "runtime"}, "elf": {"elf"}, "dlsym": {"dlsym"}, "resolver": {"resolver"}}
 
 
-def run(door, program=PROGRAM, **settings):
+def run(door, program=PROGRAM, stack=(), **settings):
     """Output, the log's records, and what the simulated driver saw."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("SHAPECACHE", "SIMCUDA"))}
     with tempfile.TemporaryDirectory() as folder:
         log, report = pathlib.Path(folder, "log.jsonl"), pathlib.Path(folder, "report.json")
-        done = subprocess.run([program, door, str(STEPS), str(BUFFERS)], cwd=folder, timeout=120, text=True,
+        done = subprocess.run([program, door, str(STEPS), str(BUFFERS), *stack], cwd=folder, timeout=120, text=True,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               env={**kept, "LD_LIBRARY_PATH": SIM, "SIMCUDA_REPORT": str(report),
                                    "SHAPECACHE_LOG": str(log), **settings})
@@ -75,6 +75,14 @@ class Served(unittest.TestCase):
             sites = [record for record in records if record["ev"] == "site"]
             self.assertEqual({record["object"] for record in sites}, {str(program)})
             self.assertFalse([record for record in sites if "build_id" in record])
+
+    def test_the_smallest_stack_is_large_enough(self):
+        for door in DOORS:
+            for settings in ({}, {"SHAPECACHE": "off"}, {"SHAPECACHE_LOG_LEVEL": "event"}):
+                with self.subTest(door=door, **settings):
+                    stack = (str(os.sysconf("SC_THREAD_STACK_MIN")),)
+                    plain = run(door, stack=stack)
+                    self.assertEqual(run(door, stack=stack, LD_PRELOAD=LIBRARY, **settings)[0], plain[0])
 
     def test_a_call_site_is_in_the_program(self):
         for door in DOORS:
