@@ -134,7 +134,8 @@ static bool hold(sc_held_oom *held, const sc_oom *oom)
     held->is_told = is_again && held->is_told;
     held->is_there = true;
     held->last = *oom;
-    if (!is_again || is_repeat || held->is_told || oom->is_capturing)
+    if (!is_again || is_repeat || held->is_told || oom->is_capturing ||
+        atomic_fetch_add(&told, 1) >= TOLD_MOST)
         return false;
     held->is_told = true;
     return true;
@@ -142,10 +143,8 @@ static bool hold(sc_held_oom *held, const sc_oom *oom)
 
 static void tell(const sc_oom *oom, int device, bool again)
 {
-    if (sc_process_self.options.summary == SC_SUMMARY_OFF ||
-        (again && atomic_fetch_add(&told, 1) >= TOLD_MOST))
-        return;
-    sc_postmortem_say(oom, device, again);
+    if (sc_process_self.options.summary != SC_SUMMARY_OFF)
+        sc_postmortem_say(oom, device, again);
 }
 
 static uint64_t bit_of(const sc_device *device)

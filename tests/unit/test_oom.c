@@ -631,6 +631,7 @@ START_TEST(a_program_that_lives_on_does_not_flood_stderr)
     }
     ck_assert_uint_eq(count_told(), 8);
     refuse(60);
+    refuse(60);
     sc_engine_finish(); /* that one it did not survive */
     ck_assert_uint_eq(count_told(), 9);
 }
