@@ -111,7 +111,8 @@ static void put_fall(sc_text *text, const sc_report *report, const tally *all)
     }
 }
 
-/* Each hit saves a driver allocation and the free that belongs to it. */
+/* Each hit saves a driver allocation and the free that belongs to it, but not what that free waited
+ * for the device: raw ones do, and so do parked ones. */
 static void put_saved(sc_text *text, const sc_report *report)
 {
     double saved = 0;
@@ -120,6 +121,7 @@ static void put_saved(sc_text *text, const sc_report *report)
     for (unsigned i = 0; i < report->lane_count; i++) {
         const sc_sums *sums = &report->lanes[i].device->all;
 
+        saved -= (double)sums->wait_ns;
         if (sums->driver_allocs)
             saved += (double)sums->hits * ((double)sums->driver_ns / (double)sums->driver_allocs);
     }

@@ -159,12 +159,14 @@ static void finish_line(sc_text *text)
     sc_text_clear(text);
 }
 
-/* What the hits would have taken in the driver, at the mean time of those that went there. */
+/* What the hits would have taken in the driver, at the mean time of those that went there: the
+ * waits of raw frees are in it, so those of parked ones are none of it. */
 static uint64_t estimate_saved(const sc_cache_totals *sum)
 {
     double mean = (double)sum->all.driver_ns / (double)sum->all.driver_allocs;
+    double saved = mean * (double)sum->all.hits - (double)sum->all.wait_ns;
 
-    return (uint64_t)(mean * (double)sum->all.hits);
+    return saved > 0 ? (uint64_t)saved : 0;
 }
 
 static void say_hits(sc_text *text, const sc_cache_totals *sum, bool is_fixed)

@@ -43,7 +43,7 @@ def summary(end):
         lines[0] += f", fixed in {end['steps_fixed']} of {end['steps']} steps"
     lines[0] += f"; {seconds(end['driver_ns'])} in driver allocations and frees"
     if end["hits"]:
-        lines[0] += f", saved {seconds(int(end['driver_ns'] / end['driver_allocs'] * end['hits']))} (an estimate)"
+        lines[0] += f", saved {seconds(int(end['driver_ns'] / end['driver_allocs'] * end['hits']) - end['wait_ns'])} (an estimate)"
     if is_passed:
         return [*lines, "no memory held; what passed by is its asker's"]
     held = f"held at most {size(end['held_peak'])}, live and idle, for {size(end['live_peak'])} live at most"

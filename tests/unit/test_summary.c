@@ -102,6 +102,31 @@ START_TEST(times_are_rounded_and_not_cut)
 }
 END_TEST
 
+START_TEST(what_parked_frees_waited_is_not_saved)
+{
+    sc_cache_totals totals = {
+        .step = 1,
+        .shapes = 1,
+        .all = {.requests = 20, .hits = 10, .driver_allocs = 10, .driver_ns = 1000000000},
+    };
+    static const struct {
+        uint64_t wait_ns;
+        const char *saved;
+    } rows[] = {
+        {0, ", saved 1.00 s (an estimate)"},
+        {400000000, ", saved 0.60 s (an estimate)"},
+        {1500000000, ", saved 0.00 s (an estimate)"},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        totals.all.wait_ns = rows[i].wait_ns;
+        sc_summary_say(&totals, 1, &(sc_refusals){.count = 0}, &(sc_fallback){.step = 0});
+        read_lines();
+        ck_assert_ptr_nonnull(strstr(line[count - 4], rows[i].saved));
+    }
+}
+END_TEST
+
 START_TEST(the_last_fallback_is_told_with_its_cause)
 {
     room_fix(sizes, SIZES);
@@ -187,7 +212,7 @@ SC_SUITE_WITH("summary", room_enter, leave,
               there_are_four_lines_and_the_last_is_the_command_to_type,
               the_marks_are_those_of_a_moment_that_no_sample_would_have_seen,
               what_is_estimated_is_called_an_estimate, times_are_rounded_and_not_cut,
-              the_last_fallback_is_told_with_its_cause,
+              what_parked_frees_waited_is_not_saved, the_last_fallback_is_told_with_its_cause,
               of_several_devices_the_last_fallback_in_time_is_told,
               a_set_that_never_was_one_is_told, other_ranks_than_the_first_say_one_line,
               what_the_user_chose_holds_on_every_rank, off_says_nothing,
