@@ -160,6 +160,8 @@ static void print(const sc_history *history, const places *all, size_t shown)
     }
     if (shown)
         sc_table_print(&table);
+    else if (!all->count)
+        sc_emit("no shape was asked for\n");
 }
 
 static void print_json(const sc_history *history, const places *all, size_t shown)

@@ -170,6 +170,8 @@ static void print(const sc_history *history, const list *all)
     }
     if (all->shown)
         sc_table_print(&table);
+    else if (!all->count)
+        sc_emit("no shape was asked for\n");
 }
 
 static void print_json(const list *all)

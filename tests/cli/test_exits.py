@@ -58,6 +58,14 @@ class Exits(Case):
         for command, options in OTHERS.items():
             self.assertEqual(call(command, *options).returncode, 0, command)
 
+    def test_a_log_with_nothing_in_it_is_told_in_words(self):
+        log = self.folder / "r0.jsonl"
+        log.write_text((DATA / "late.jsonl").read_text().splitlines()[0] + "\n")
+        for command in "report", "shapes", "sites", "ranks", "oom", "arena":
+            answer = call(command, log)
+            self.assertEqual(answer.returncode, 0, command)
+            self.assertRegex(answer.stdout, r"\b(no|never|nothing)\b", command)
+
     def test_usage_is_2(self):
         for command in self.named():
             self.assertEqual(call(command, "--no-such-option", "x").returncode, 2, command)
