@@ -2,8 +2,20 @@
  * journal_oom.c - the records of an out-of-memory, and of what a framework's allocator says. */
 #include "engine/journal.h"
 #include "engine/logbook.h"
+#include <stdatomic.h>
 
-enum { ADVICE_BYTES = 512 };
+enum {
+    ADVICE_BYTES = 512,
+    KEPT_MOST = 256, /* rows, in what a full log keeps for the last ones: a quarter of it */
+};
+
+/* A program may be refused thousands of times, and how it ended has to be in the log, too. */
+static bool must_keep(void)
+{
+    static atomic_uint kept;
+
+    return !sc_logbook_is_tight() || atomic_fetch_add(&kept, 1) < KEPT_MOST;
+}
 
 /* [[shape, exact bytes, `count`, `mapped` or live now], ...] */
 static void holdings_field(sc_record *record, sc_field field, const sc_holding *list,
@@ -66,7 +78,8 @@ void sc_journal_oom(sc_journal *journal, const sc_oom *oom, const sc_in_force *f
     count_refusal(journal, oom);
     if (!sc_logbook_is_open())
         return;
-    sc_record record = sc_journal_begin(journal, SC_EV_OOM, true);
+    const bool is_kept = must_keep();
+    sc_record record = sc_journal_begin(journal, SC_EV_OOM, is_kept);
 
     sc_record_u64(&record, SC_F_BYTES, oom->asked);
     sc_journal_name_site(&record, oom->site);
@@ -78,7 +91,7 @@ void sc_journal_oom(sc_journal *journal, const sc_oom *oom, const sc_in_force *f
     holdings_field(&record, SC_F_HOLDERS, oom->holders, false);
     holdings_field(&record, SC_F_CHANGED, oom->changed, true);
     advice_field(&record, oom, force);
-    sc_outbox_end(&journal->outbox, &record, true);
+    sc_outbox_end(&journal->outbox, &record, is_kept);
 }
 
 void sc_journal_allocator(sc_journal *journal, const char *what, const sc_allocator *allocator,
@@ -86,7 +99,8 @@ void sc_journal_allocator(sc_journal *journal, const char *what, const sc_alloca
 {
     if (!sc_logbook_is_open())
         return;
-    sc_record record = sc_journal_begin(journal, SC_EV_ALLOCATOR, true);
+    const bool is_kept = must_keep();
+    sc_record record = sc_journal_begin(journal, SC_EV_ALLOCATOR, is_kept);
 
     sc_record_string(&record, SC_F_WHAT, what);
     sc_record_u64(&record, SC_F_RESERVED, allocator->reserved);
@@ -96,5 +110,5 @@ void sc_journal_allocator(sc_journal *journal, const char *what, const sc_alloca
     sc_record_u64(&record, SC_F_EXPANDABLE, allocator->is_expandable);
     if (oom)
         advice_field(&record, oom, force);
-    sc_outbox_end(&journal->outbox, &record, true);
+    sc_outbox_end(&journal->outbox, &record, is_kept);
 }

@@ -21,6 +21,7 @@ static sc_mutex file_lock;
 static sc_log file = {.fd = -1};
 static atomic_bool is_open;
 static atomic_bool has_events;
+static atomic_bool is_tight;
 static atomic_bool is_degraded; /* has just been, and nobody has said so */
 static atomic_bool is_busy;     /* somebody is writing: others need not wait for it */
 static atomic_ullong every = 1;
@@ -37,6 +38,11 @@ bool sc_logbook_is_open(void)
 bool sc_logbook_has_events(void)
 {
     return atomic_load_explicit(&has_events, memory_order_relaxed);
+}
+
+bool sc_logbook_is_tight(void)
+{
+    return atomic_load_explicit(&is_tight, memory_order_relaxed);
 }
 
 const char *sc_logbook_path(void)
@@ -253,6 +259,7 @@ static void write_batch(const sc_lines *lines)
         file.dropped -= lines->keep[i].bytes;
         sc_log_write(&file, lines->text.at + lines->keep[i].at, lines->keep[i].bytes, true);
     }
+    atomic_store(&is_tight, true);
 }
 
 static void write_common(void)

@@ -21,6 +21,8 @@ void sc_logbook_open(void);    /* by start; says on stderr why it could not */
 bool sc_logbook_is_open(void); /* false too after a write error: then no record need be made */
 /* Rows of single requests are wanted: level event, while the log is open and has room for them. */
 bool sc_logbook_has_events(void);
+/* What need not be kept no longer fits. */
+bool sc_logbook_is_tight(void);
 const char *sc_logbook_path(void); /* NULL: none */
 uint64_t sc_logbook_now(void);     /* ns since the run began */
 uint64_t sc_logbook_every(void);   /* a step row for every n-th step */

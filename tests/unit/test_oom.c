@@ -637,6 +637,22 @@ START_TEST(a_program_that_lives_on_does_not_flood_stderr)
 }
 END_TEST
 
+START_TEST(failures_without_end_leave_the_log_room_for_the_end)
+{
+    (void)setenv("SHAPECACHE_LOG_MAX", "2MiB", 1);
+    (void)room_alloc(8 * MIB);
+    for (int i = 0; i < 8000; i++)
+        refuse(60);
+    sc_engine_finish();
+    lines log = room_log();
+
+    ck_assert_uint_gt(lines_count(&log, "oom"), 2000);
+    ck_assert_uint_eq(lines_count(&log, "end"), 1);
+    ck_assert_uint_eq(lines_u64(lines_of(&log, "end", 0), "unrecovered"), 1);
+    lines_release(&log);
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const in_a_room[] = {
@@ -666,6 +682,7 @@ int main(void)
         another_allocators_end_is_told_too,
         what_another_allocator_is_granted_is_a_recovery,
         a_program_that_lives_on_does_not_flood_stderr,
+        failures_without_end_leave_the_log_room_for_the_end,
     };
     const TTest *const apart[] = {it_adds_up_whichever_call_of_the_driver_fails};
     Suite *suite = suite_create("oom");
