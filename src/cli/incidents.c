@@ -72,14 +72,32 @@ static void *grown(void *list, unsigned count, size_t bytes)
     return sc_need_again(list, bytes * (count ? 2 * (size_t)count : 1));
 }
 
+static void release_oom(sc_oom *oom)
+{
+    free(oom->site);
+    free(oom->phase);
+    free(oom->verdict);
+    free(oom->advice);
+}
+
+/* The older half: the last ones say how the program ended. */
+static void leave_out_half(sc_incidents *all)
+{
+    enum { HALF = SC_OOMS_MOST / 2 };
+
+    for (unsigned i = 0; i < HALF; i++)
+        release_oom(&all->ooms[i]);
+    memmove(all->ooms, all->ooms + HALF, (SC_OOMS_MOST - HALF) * sizeof *all->ooms);
+    all->oom_count -= HALF;
+    all->ooms_left_out += HALF;
+}
+
 void sc_incidents_oom(sc_incidents *all, const sc_line *line)
 {
     sc_oom *oom;
 
-    if (all->oom_count == SC_OOMS_MOST) {
-        all->ooms_left_out++;
-        return;
-    }
+    if (all->oom_count == SC_OOMS_MOST)
+        leave_out_half(all);
     all->ooms = grown(all->ooms, all->oom_count, sizeof *all->ooms);
     oom = &all->ooms[all->oom_count++];
     *oom = (sc_oom){.step = sc_line_u64(line, SC_F_STEP),
@@ -158,12 +176,8 @@ void sc_incidents_end(sc_incidents *all, const sc_line *line)
 
 void sc_incidents_release(sc_incidents *all)
 {
-    for (unsigned i = 0; i < all->oom_count; i++) {
-        free(all->ooms[i].site);
-        free(all->ooms[i].phase);
-        free(all->ooms[i].verdict);
-        free(all->ooms[i].advice);
-    }
+    for (unsigned i = 0; i < all->oom_count; i++)
+        release_oom(&all->ooms[i]);
     for (unsigned i = 0; i < all->lapse_count; i++) {
         free(all->lapses[i].site);
         free(all->lapses[i].word);

@@ -267,6 +267,14 @@ class Oom(Logs):
         last = self.run_of("oom", "--top", "1", log)
         self.assertEqual(([one["bytes"] for one in last["ooms"]], last["left_out"]), ([50], 49))
 
+    def test_of_more_than_are_kept_the_last_ones_are(self):
+        log = self.log(*({"bytes": i + 1, "result": 2, "verdict": "too-big" if i < 9999 else "fragmented"} for i in range(10000)))
+        run = self.run_of("oom", "--top", "1", log)
+        self.assertEqual(([one["bytes"] for one in run["ooms"]], run["left_out"]), ([10000], 9999))
+        text = self.told("oom", log)
+        self.assertIn("  asked    9.77 KiB (10,000 bytes)", text)
+        self.assertIn("why      fragmented: ", text)
+
     def test_those_of_several_ranks_are_told_in_the_order_in_which_they_came(self):
         def add(rank, lines):
             lines[0]["t0_unix_ns"] = 10**18
