@@ -365,7 +365,7 @@ static const char *function_at(sc_dwarf *file, uint64_t at)
     return name ? name : symbol;
 }
 
-bool sc_dwarf_place(sc_dwarf *file, uint64_t address, char *out, size_t bytes)
+bool sc_dwarf_place(sc_dwarf *file, uint64_t address, char *out, size_t bytes, bool *has_line)
 {
     uint64_t at = address + file->bias - 1, start;
     const char *symbol = function_at(file, at);
@@ -379,7 +379,8 @@ bool sc_dwarf_place(sc_dwarf *file, uint64_t address, char *out, size_t bytes)
     if (symbol)
         sc_dwarf_shorten(demangled ? demangled : symbol, name, sizeof name);
     free(demangled);
-    if (source && number > 0)
+    *has_line = source && number > 0;
+    if (*has_line)
         snprintf(out, bytes, "%s%s%s:%d", name, symbol ? " " : "", file_name(source), number);
     else
         snprintf(out, bytes, "%s", name);

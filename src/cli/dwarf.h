@@ -25,9 +25,9 @@ sc_dwarf_answer sc_dwarf_open(const char *path, const char *build_id, sc_dwarf *
 void sc_dwarf_close(sc_dwarf *file);
 
 /* "function file.c:12", "function" or "file.c:12" of the instruction that ends before `address`, an
- * address as the file counts: a return address belongs to the call before it. False: nothing is
- * known there. */
-bool sc_dwarf_place(sc_dwarf *file, uint64_t address, char *out, size_t bytes);
+ * address as the file counts: a return address belongs to the call before it. *has_line: a line is
+ * told. False: nothing is known there. */
+bool sc_dwarf_place(sc_dwarf *file, uint64_t address, char *out, size_t bytes, bool *has_line);
 
 /* A function's name without its parameters, template arguments and result: "ns::Class::call" of
  * "void ns::Class<int>::call<float>(int) const". What it cannot read stays as it is. */

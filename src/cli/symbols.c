@@ -116,12 +116,15 @@ static bool parse_offset(const char *site, uint64_t *offset)
     return *end == '\0' && *offset > 0;
 }
 
-/* "function file:line", or what is to be said instead of it. */
+/* "function file:line", or what is to be said instead of it: without a line the offset stays behind
+ * the function's name, since a function may ask at several places. */
 static char *place_of(const entry *one)
 {
     object *of = one->of;
     char text[PLACE_BYTES];
+    size_t used;
     uint64_t offset;
+    bool has_line;
 
     if (!of || !parse_offset(one->site, &offset))
         return sc_need_copy(one->site);
@@ -129,8 +132,13 @@ static char *place_of(const entry *one)
         of->is_tried = true;
         of->answer = sc_dwarf_open(of->path, of->build_id, &of->file);
     }
-    if (of->answer == SC_DWARF_OPEN && sc_dwarf_place(of->file, offset, text, sizeof text))
+    if (of->answer == SC_DWARF_OPEN &&
+        sc_dwarf_place(of->file, offset, text, sizeof text, &has_line)) {
+        used = strlen(text);
+        if (!has_line)
+            snprintf(text + used, sizeof text - used, " %s", one->site);
         return sc_need_copy(text);
+    }
     snprintf(text, sizeof text, "%.1900s%s", one->site,
              of->answer == SC_DWARF_OTHER ? " (binary changed)" : "");
     return sc_need_copy(text);
