@@ -10,8 +10,9 @@
 
 enum { LANES_MOST = 5, ROWS_MOST = 25, SCOPES_MOST = 32, COUNTED_MOST = 1 << 28 };
 
+/* Steps in a row, all alike: a run whose set is fixed has few of these, however long it is. */
 typedef struct point {
-    uint64_t step, live, idle, live_peak, held_peak;
+    uint64_t step, last, live, idle, live_peak, held_peak;
 } point;
 
 /* All scopes of one name. */
@@ -29,6 +30,7 @@ typedef struct lane {
     uint64_t beginning;
     point *points; /* by step */
     size_t count, room;
+    uint64_t rows; /* of all points */
     scopes scopes[SCOPES_MOST];
     unsigned scope_count;
     uint64_t scopes_left_out;
@@ -46,19 +48,35 @@ static void raise_to(uint64_t *most, uint64_t value)
         *most = value;
 }
 
+/* The step after it, and no other figure is another. */
+static bool goes_on(const point *before, const point *next)
+{
+    return next->step - before->last == 1 && next->live == before->live &&
+           next->idle == before->idle && next->live_peak == before->live_peak &&
+           next->held_peak == before->held_peak;
+}
+
 static void on_step(lane *one, const sc_line *line)
 {
-    if (one->count == one->room) {
-        one->room = one->room ? 2 * one->room : 256;
-        one->points = sc_need_again(one->points, one->room * sizeof(point));
-    }
-    one->points[one->count++] = (point){
+    const point next = {
         .step = sc_line_u64(line, SC_F_STEP),
+        .last = sc_line_u64(line, SC_F_STEP),
         .live = sc_line_u64(line, SC_F_LIVE),
         .idle = sc_line_u64(line, SC_F_IDLE),
         .live_peak = sc_line_u64(line, SC_F_LIVE_PEAK),
         .held_peak = sc_line_u64(line, SC_F_HELD_PEAK),
     };
+
+    one->rows++;
+    if (one->count && goes_on(&one->points[one->count - 1], &next)) {
+        one->points[one->count - 1].last = next.last;
+        return;
+    }
+    if (one->count == one->room) {
+        one->room = one->room ? 2 * one->room : 256;
+        one->points = sc_need_again(one->points, one->room * sizeof(point));
+    }
+    one->points[one->count++] = next;
 }
 
 static void on_scope(lane *one, const sc_line *line)
@@ -181,9 +199,9 @@ static void tell_lane(const lane *one, char letter)
         snprintf(head, sizeof head, "%c  rank %llu dev %llu: ", letter,
                  (unsigned long long)one->rank, (unsigned long long)one->device);
     sc_emit_wrapped(head, 3, one->program && *one->program ? one->program : one->path);
-    snprintf(text, sizeof text, "%zu rows; live at most %s, held %s%s%s", one->count,
-             sc_emit_size(live, most.live_peak), sc_emit_size(held, most.held_peak),
-             one->has_beginning ? "; live after step 0 " : "",
+    snprintf(text, sizeof text, "%llu rows; live at most %s, held %s%s%s",
+             (unsigned long long)one->rows, sc_emit_size(live, most.live_peak),
+             sc_emit_size(held, most.held_peak), one->has_beginning ? "; live after step 0 " : "",
              one->has_beginning ? sc_emit_size(after, one->beginning) : "");
     sc_emit_wrapped("   ", 3, text);
 }
@@ -217,6 +235,8 @@ static row read_row(const timeline *all, size_t next[LANES_MOST], uint64_t first
             one.most[i].is_told = true;
             raise_to(&one.most[i].live, from->points[next[i]].live_peak);
             raise_to(&one.most[i].held, from->points[next[i]].held_peak);
+            if (from->points[next[i]].last > one.last)
+                break; /* it is of the next row, too */
         }
     }
     return one;
@@ -326,6 +346,17 @@ static void tell(const timeline *all)
     tell_scopes(all);
 }
 
+static void put_step(const point *like, uint64_t step)
+{
+    sc_emit_open(NULL, '{');
+    sc_emit_u64("step", step);
+    sc_emit_u64("live", like->live);
+    sc_emit_u64("idle", like->idle);
+    sc_emit_u64("live_peak", like->live_peak);
+    sc_emit_u64("held_peak", like->held_peak);
+    sc_emit_end('}');
+}
+
 static void tell_json(const timeline *all)
 {
     sc_emit_open(NULL, '{');
@@ -339,15 +370,9 @@ static void tell_json(const timeline *all)
         sc_emit_text("program", one->program);
         sc_emit_u64("dev", one->device);
         sc_emit_open("steps", '[');
-        for (size_t n = 0; n < one->count; n++) {
-            sc_emit_open(NULL, '{');
-            sc_emit_u64("step", one->points[n].step);
-            sc_emit_u64("live", one->points[n].live);
-            sc_emit_u64("idle", one->points[n].idle);
-            sc_emit_u64("live_peak", one->points[n].live_peak);
-            sc_emit_u64("held_peak", one->points[n].held_peak);
-            sc_emit_end('}');
-        }
+        for (size_t n = 0; n < one->count; n++)
+            for (uint64_t step = 0; step <= one->points[n].last - one->points[n].step; step++)
+                put_step(&one->points[n], one->points[n].step + step);
         sc_emit_end(']');
         sc_emit_open("scopes", '[');
         for (unsigned n = 0; n < one->scope_count; n++) {

@@ -75,6 +75,17 @@ class Large(Case):
                 self.assertEqual(answer.returncode, 0, answer.stderr[-500:])
                 self.assertNotIn("reading", answer.stderr)
 
+    def test_steps_that_are_alike_take_no_room_each(self):
+        log = self.top / "alike.jsonl"
+        with log.open("w") as file:
+            file.write('{"ev":"run","t":0,"v":1,"pid":7}\n')
+            file.writelines(STEP % (1000 * step, step, "fixed") for step in range(600000))
+        for command in (["report", "--timeline"], ["report", "--timeline", "--json"]):
+            answer = subprocess.run(["sh", "-c", 'exec "$@" | tail -n 3', "sh", TOOL, *command, log], text=True, capture_output=True, timeout=300,
+                                    env=clean_environment(), check=False, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (ROOM, ROOM)))
+            self.assertEqual((answer.stderr, bool(answer.stdout)), ("", True), command)
+        log.unlink()
+
     def test_a_large_log_is_read_from_a_pipe_too(self):
         with self.log.open() as file:
             answer = self.run_bounded("steps", "--every", "10000", "-", stdin=file)
