@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,8 @@ __asm__(".symver dlsym,dlsym@GLIBC_2.2.5");
 __asm__(".symver dlopen,dlopen@GLIBC_2.17");
 __asm__(".symver dlsym,dlsym@GLIBC_2.17");
 #endif
+
+#define WRAPPERS "cuda_runtime.h" /* of CUDA */
 
 enum { NAME_BYTES = 1024, ID_BYTES = 64, SOME = 8 };
 
@@ -48,7 +51,14 @@ typedef struct dwarf_attribute {
     void *unit;
 } dwarf_attribute;
 
-enum { TAG_INLINED = 0x1d, TAG_FUNCTION = 0x2e, LINKAGE_NAME = 0x6e }; /* of DWARF itself */
+/* Of DWARF itself. */
+enum {
+    TAG_INLINED = 0x1d,
+    TAG_FUNCTION = 0x2e,
+    CALL_FILE = 0x58,
+    CALL_LINE = 0x59,
+    LINKAGE_NAME = 0x6e
+};
 
 /* X(MEMBER, TYPE, "symbol") */
 #define FUNCTIONS(X)                                                                               \
@@ -66,6 +76,12 @@ enum { TAG_INLINED = 0x1d, TAG_FUNCTION = 0x2e, LINKAGE_NAME = 0x6e }; /* of DWA
       "dwfl_module_getsym")                                                                        \
     X(unit, dwarf_die *(*unit)(dwfl_module *, uint64_t, uint64_t *), "dwfl_module_addrdie")        \
     X(scopes, int (*scopes)(dwarf_die *, uint64_t, dwarf_die **), "dwarf_getscopes")               \
+    X(scopes_of, int (*scopes_of)(dwarf_die *, dwarf_die **), "dwarf_getscopes_die")               \
+    X(unit_of, dwarf_die *(*unit_of)(dwarf_die *, dwarf_die *, uint8_t *, uint8_t *),              \
+      "dwarf_diecu")                                                                               \
+    X(sources, int (*sources)(dwarf_die *, void **, size_t *), "dwarf_getsrcfiles")                \
+    X(source, const char *(*source)(void *, size_t, uint64_t *, uint64_t *), "dwarf_filesrc")      \
+    X(number_of, int (*number_of)(dwarf_attribute *, uint64_t *), "dwarf_formudata")               \
     X(tag, int (*tag)(dwarf_die *), "dwarf_tag")                                                   \
     X(die_name, const char *(*die_name)(dwarf_die *), "dwarf_diename")                             \
     X(attribute, dwarf_attribute *(*attribute)(dwarf_die *, unsigned, dwarf_attribute *),          \
@@ -347,6 +363,13 @@ static const char *name_of(dwarf_die *scope, const char *symbol)
     return library.die_name(scope);
 }
 
+static bool is_function(dwarf_die *scope)
+{
+    int tag = library.tag(scope);
+
+    return tag == TAG_INLINED || tag == TAG_FUNCTION;
+}
+
 /* The function whose line it is: the innermost, inlined or not. Else the symbol that lies there. */
 static const char *function_at(sc_dwarf *file, uint64_t at)
 {
@@ -355,14 +378,56 @@ static const char *function_at(sc_dwarf *file, uint64_t at)
     int count = unit ? library.scopes(unit, at - bias, &scopes) : 0;
     const char *symbol = symbol_at(file, at), *name = NULL;
 
-    for (int i = 0; i < count && !name; i++) {
-        int tag = library.tag(&scopes[i]);
-
-        if (tag == TAG_INLINED || tag == TAG_FUNCTION)
+    for (int i = 0; i < count && !name; i++)
+        if (is_function(&scopes[i]))
             name = name_of(&scopes[i], symbol);
-    }
     free(scopes);
     return name ? name : symbol;
+}
+
+/* Where an inlined function is called. */
+static bool find_call(dwarf_die *inlined, const char **source, int *number)
+{
+    dwarf_attribute attribute;
+    dwarf_die unit;
+    uint64_t file, line;
+    void *files;
+    const char *name;
+
+    if (library.number_of(library.attribute(inlined, CALL_FILE, &attribute), &file) ||
+        library.number_of(library.attribute(inlined, CALL_LINE, &attribute), &line) ||
+        !library.unit_of(inlined, &unit, NULL, NULL) || library.sources(&unit, &files, NULL))
+        return false;
+    name = library.source(files, file, NULL, NULL);
+    if (!name || !line || line > INT_MAX)
+        return false;
+    *source = name;
+    *number = (int)line;
+    return true;
+}
+
+/* CUDA's header wraps cudaMalloc in a template for typed pointers. Inlined, its line is the same
+ * for all; told is who called it. */
+static void leave_wrapper(sc_dwarf *file, uint64_t at, const char **symbol, const char **source,
+                          int *number)
+{
+    uint64_t bias;
+    dwarf_die *unit = library.unit(file->module, at, &bias), *scopes = NULL, *around = NULL;
+    int count = unit ? library.scopes(unit, at - bias, &scopes) : 0, i = 0;
+
+    while (i < count && !is_function(&scopes[i]))
+        i++;
+    count = i < count ? library.scopes_of(&scopes[i], &around) : 0;
+    for (i = 0; i < count && !strcmp(file_name(*source), WRAPPERS); i++) {
+        if (library.tag(&around[i]) != TAG_INLINED || !find_call(&around[i], source, number))
+            break;
+        while (i + 1 < count && !is_function(&around[i + 1]))
+            i++;
+        if (i + 1 < count)
+            *symbol = name_of(&around[i + 1], symbol_at(file, at));
+    }
+    free(around);
+    free(scopes);
 }
 
 bool sc_dwarf_place(sc_dwarf *file, uint64_t address, char *out, size_t bytes, bool *has_line)
@@ -373,9 +438,11 @@ bool sc_dwarf_place(sc_dwarf *file, uint64_t address, char *out, size_t bytes, b
     int number = 0, column;
     const char *source =
         line ? library.line_info(line, &start, &number, &column, NULL, NULL) : NULL;
-    char *demangled = symbol ? demangle(symbol) : NULL;
-    char name[NAME_BYTES] = "";
+    char *demangled, name[NAME_BYTES] = "";
 
+    if (source && !strcmp(file_name(source), WRAPPERS))
+        leave_wrapper(file, at, &symbol, &source, &number);
+    demangled = symbol ? demangle(symbol) : NULL;
     if (symbol)
         sc_dwarf_shorten(demangled ? demangled : symbol, name, sizeof name);
     free(demangled);

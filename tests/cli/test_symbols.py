@@ -197,6 +197,37 @@ class Symbols(Case):
                 wanted[f"names+{start + 1:#x}"] = f"{name} names.cpp:{lines[mark]}"
             self.assertEqual(self.places(self.written(wanted, made))[0], wanted, options)
 
+    def test_an_inlined_wrapper_of_cudas_header_is_told_by_its_callers_line(self):
+        """cudaMalloc(&floats) is a template there, which calls cudaMalloc(void **): two deep here, and a header of another name stays."""
+        folder = self.top / "wrapped"
+        folder.mkdir()
+        for header, function in (("cuda_runtime.h", "cudaMalloc"), ("other.h", "other")):
+            (folder / header).write_text(f"""
+                template <class T> static inline __attribute__((always_inline)) int {function}_inner(T **p, int n) {{ return raw((void **)p, n) + 1; }}
+                template <class T> static inline __attribute__((always_inline)) int {function}(T **p, int n) {{ return {function}_inner(p, n) + 1; }}
+            """)
+        (folder / "asks.cpp").write_text("""extern "C" __attribute__((noinline)) int raw(void **p, int n) { *(void *volatile *)p = nullptr; return n; }
+#include "cuda_runtime.h"
+#include "other.h"
+static inline __attribute__((always_inline)) int layer(float **p) {
+    return cudaMalloc(p, 5);
+}
+int main() {
+    float *a; int *b;
+    int sum = cudaMalloc(&a, 9);
+    sum += cudaMalloc(&b, 10);
+    sum += layer(&a);
+    return sum + other(&a, 12);
+}
+""")
+        made = folder / "asks"
+        for options in (["-O2"], ["-O1", "-gdwarf-4"]):
+            subprocess.run(["g++", "-g", *options, "-Wl,--build-id", folder / "asks.cpp", "-o", made], check=True)
+            code = subprocess.run(["objdump", "-d", "--no-show-raw-insn", made], capture_output=True, text=True, check=True).stdout
+            sites = [f"asks+0x{after}" for after in re.findall(r"call\s.*<raw>\n\s*([0-9a-f]+):", code)]
+            self.assertEqual(list(self.places(self.written(sites, made))[0][site] for site in sites),
+                             ["main asks.cpp:9", "main asks.cpp:10", "layer asks.cpp:5", "other_inner other.h:2"], options)
+
     def test_what_is_no_offset_is_left_as_it_is(self):
         odd = ["names", "names+0x", "names+0xzz", "names+0x0", "names+0xffffffffffffffffff", "names+12", "a.py:7", "x > y", " > ", "+0x5 > +0x6",
                "names+0xffffffffffffffff", "n" * 3000, " > ".join(["names+0x40"] * 400)]
