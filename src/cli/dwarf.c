@@ -22,8 +22,6 @@ __asm__(".symver dlopen,dlopen@GLIBC_2.17");
 __asm__(".symver dlsym,dlsym@GLIBC_2.17");
 #endif
 
-#define WRAPPERS "cuda_runtime.h" /* of CUDA */
-
 enum { NAME_BYTES = 1024, ID_BYTES = 64, SOME = 8 };
 
 /* Of libdwfl, declared here: neither its headers nor the library need be where the tool is built.
@@ -418,7 +416,7 @@ static void leave_wrapper(sc_dwarf *file, uint64_t at, const char **symbol, cons
     while (i < count && !is_function(&scopes[i]))
         i++;
     count = i < count ? library.scopes_of(&scopes[i], &around) : 0;
-    for (i = 0; i < count && !strcmp(file_name(*source), WRAPPERS); i++) {
+    for (i = 0; i < count && !strcmp(file_name(*source), SC_DWARF_WRAPPERS); i++) {
         if (library.tag(&around[i]) != TAG_INLINED || !find_call(&around[i], source, number))
             break;
         while (i + 1 < count && !is_function(&around[i + 1]))
@@ -440,7 +438,7 @@ bool sc_dwarf_place(sc_dwarf *file, uint64_t address, char *out, size_t bytes, b
         line ? library.line_info(line, &start, &number, &column, NULL, NULL) : NULL;
     char *demangled, name[NAME_BYTES] = "";
 
-    if (source && !strcmp(file_name(source), WRAPPERS))
+    if (source && !strcmp(file_name(source), SC_DWARF_WRAPPERS))
         leave_wrapper(file, at, &symbol, &source, &number);
     demangled = symbol ? demangle(symbol) : NULL;
     if (symbol)

@@ -24,6 +24,9 @@ typedef enum sc_dwarf_answer {
 sc_dwarf_answer sc_dwarf_open(const char *path, const char *build_id, sc_dwarf **file);
 void sc_dwarf_close(sc_dwarf *file);
 
+/* CUDA's header of templates around cudaMalloc and its like. */
+#define SC_DWARF_WRAPPERS "cuda_runtime.h"
+
 /* "function file.c:12", "function" or "file.c:12" of the instruction that ends before `address`, an
  * address as the file counts: a return address belongs to the call before it. *has_line: a line is
  * told. False: nothing is known there. */

@@ -158,15 +158,24 @@ static size_t put_frame(sc_symbols *symbols, char *out, size_t bytes, const char
     return made < 0 ? 0 : (size_t)made < bytes ? (size_t)made : bytes - 1;
 }
 
+/* Of a chain whose last frame begins at `last`: CUDA's template, not inlined, is the same for all,
+ * and stands where a table that is too narrow has the end of a chain. */
+static void drop_wrapper(char *chain, size_t last)
+{
+    if (last > strlen(CALLS) && strstr(chain + last, " " SC_DWARF_WRAPPERS ":"))
+        chain[last - strlen(CALLS)] = '\0';
+}
+
 static char *place_of_chain(sc_symbols *symbols, const char *site)
 {
     char text[PLACE_BYTES];
-    size_t used = 0;
+    size_t used = 0, last = 0;
 
     while (*site) {
         const char *next = strstr(site, CALLS);
         size_t length = next ? (size_t)(next - site) : strlen(site);
 
+        last = used;
         used += put_frame(symbols, text + used, sizeof text - used, site, length);
         site += length;
         if (next) {
@@ -176,6 +185,7 @@ static char *place_of_chain(sc_symbols *symbols, const char *site)
             site += strlen(CALLS);
         }
     }
+    drop_wrapper(text, last);
     return sc_need_copy(text);
 }
 

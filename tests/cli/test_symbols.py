@@ -228,6 +228,19 @@ int main() {
             self.assertEqual(list(self.places(self.written(sites, made))[0][site] for site in sites),
                              ["main asks.cpp:9", "main asks.cpp:10", "layer asks.cpp:5", "other_inner other.h:2"], options)
 
+    def test_a_chain_ends_before_cudas_template_where_that_is_not_inlined(self):
+        folder = self.top / "called"
+        folder.mkdir()
+        (folder / "cuda_runtime.h").write_text("template <class T> int cudaMalloc(T **p) { return raw((void **)p) + 1; }\n")
+        (folder / "asks.cpp").write_text('extern "C" int raw(void **) { return 1; }\n#include "cuda_runtime.h"\n'
+                                         "int main() { float *a; return cudaMalloc(&a); }\n")
+        subprocess.run(["g++", "-g", "-O0", "-Wl,--build-id", folder / "asks.cpp", "-o", folder / "asks"], check=True)
+        code = subprocess.run(["objdump", "-d", "--no-show-raw-insn", folder / "asks"], capture_output=True, text=True, check=True).stdout
+        inner, outer = ("asks+0x" + re.search(rf"call\s.*<{name}\w*>\n\s*([0-9a-f]+):", code)[1] for name in ("raw", "_Z10cudaMalloc"))
+        chain = f"{outer} > {inner}"
+        places, _ = self.places(self.written([inner, outer, chain], folder / "asks"))
+        self.assertEqual(places, {inner: "cudaMalloc cuda_runtime.h:1", outer: "main asks.cpp:3", chain: "main asks.cpp:3"})
+
     def test_what_is_no_offset_is_left_as_it_is(self):
         odd = ["names", "names+0x", "names+0xzz", "names+0x0", "names+0xffffffffffffffffff", "names+12", "a.py:7", "x > y", " > ", "+0x5 > +0x6",
                "names+0xffffffffffffffff", "n" * 3000, " > ".join(["names+0x40"] * 400)]
