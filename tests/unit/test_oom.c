@@ -639,17 +639,25 @@ END_TEST
 
 START_TEST(failures_without_end_leave_the_log_room_for_the_end)
 {
+    unsigned refused = 0;
+    sc_address block;
+    char end[4096];
+
     (void)setenv("SHAPECACHE_LOG_MAX", "2MiB", 1);
     (void)room_alloc(8 * MIB);
-    for (int i = 0; i < 8000; i++)
-        refuse(60);
+    for (int i = 0; i < 6500; i++) /* checks would take longer */
+        refused += sc_engine_alloc(&block, 60 * MIB, here) == SC_CUDA_OUT_OF_MEMORY;
+    ck_assert_uint_eq(refused, 6500);
     sc_engine_finish();
-    lines log = room_log();
+    FILE *log = fopen("log", "r"); /* 2 MiB of it: the end will do */
 
-    ck_assert_uint_gt(lines_count(&log, "oom"), 2000);
-    ck_assert_uint_eq(lines_count(&log, "end"), 1);
-    ck_assert_uint_eq(lines_u64(lines_of(&log, "end", 0), "unrecovered"), 1);
-    lines_release(&log);
+    ck_assert_ptr_nonnull(log);
+    ck_assert_int_eq(fseek(log, -(long)sizeof end + 1, SEEK_END), 0);
+    end[fread(end, 1, sizeof end - 1, log)] = '\0';
+    (void)fclose(log);
+    ck_assert_ptr_nonnull(strstr(end, "{\"ev\":\"oom\","));
+    ck_assert_ptr_nonnull(strstr(end, "{\"ev\":\"end\","));
+    ck_assert_ptr_nonnull(strstr(end, "\"unrecovered\":1,"));
 }
 END_TEST
 
