@@ -226,8 +226,13 @@ def wide(case, browser):
 
 
 def site(case, browser):
+    """Gates for call sites: what is said of the whole run stands apart from what is said of the step before it."""
     case.trained("--lengths", "late-change", "--steps", "60", cache={"SCOPE": "site"})
     case.look(browser, STEP_PLOTS)
+    page = browser.page(case.file)
+    told = page.evaluate("[...document.querySelectorAll('.story li')].map(item => item.textContent)")
+    expect(told[0].startswith("step ") and "gate each" not in told[0], f"{told} begins with a step alone")
+    expect(any("call sites have a gate each" in text and not text.startswith("step ") for text in told), f"{told} tells of gates apart")
 
 
 def oom(case, browser):

@@ -4,15 +4,15 @@ const GRADES = {
   no: ["\u2718", "No, the cache was not effective"], none: ["\u2013", "There was nothing to cache"],
 };
 
-/* The report's own paragraphs, which it broke into lines of 80 columns. */
+/* The report's own paragraphs, which it broke into lines of 80 columns; those of a step go on below its text, further in. */
 function paragraphs(story) {
   const all = [];
   for (const line of story.split("\n")) {
-    const step = /^ {2}step (\d+) +(.*)$/.exec(line);
+    const last = all[all.length - 1], step = /^ {2}step (\d+) +(.*)$/.exec(line);
     if (/^what happened/.test(line)) all.push({ head: line.replace(/^what happened:? */, "") });
     else if (/^phases /.test(line) || !line.trim() || !all.length) continue;
     else if (step) all.push({ step: +step[1], text: step[2] });
-    else if (all[all.length - 1].text) all[all.length - 1].text += ` ${line.trim()}`;
+    else if (last.text && (last.step == null || /^ {3}/.test(line))) last.text += ` ${line.trim()}`;
     else all.push({ text: line.trim() });
   }
   return all;
