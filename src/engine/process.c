@@ -187,12 +187,14 @@ static void ignore(void *self, const char *sentence)
 
 bool sc_process_would_start(void)
 {
-    sc_process *process = &sc_process_self;
+    /* not the process's own, which another thread may be about to start with; and not on the
+     * stack, which may be small */
+    static sc_options options;
 
-    if (atomic_load(&process->stage) != SC_STAGE_IDLE)
+    if (atomic_load(&sc_process_self.stage) != SC_STAGE_IDLE)
         return false;
-    sc_options_read(&process->options, process->is_set, trusted_environment(), ignore, NULL);
-    return process->options.mode != SC_MODE_OFF;
+    sc_options_read(&options, NULL, trusted_environment(), ignore, NULL);
+    return options.mode != SC_MODE_OFF;
 }
 
 bool sc_process_end(void)
