@@ -157,7 +157,9 @@ static sc_device *new_device(int ordinal)
     if (total) {
         sc_cache_driver_free(device->cache, free_bytes);
         device->journal.driver_free = free_bytes;
-        device->at_start = total > free_bytes ? total - free_bytes : 0;
+        /* what this process has by other allocators cannot be told from what others have */
+        if (!atomic_load(&sc_process_self.has_others) && total > free_bytes)
+            device->at_start = total - free_bytes;
     }
     device->asked = sc_clock_ns();
     return device;

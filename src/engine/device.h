@@ -33,7 +33,7 @@ typedef struct sc_device {
     sc_journal journal;
     sc_passed passed;
     sc_held_oom oom;
-    uint64_t at_start;               /* bytes in use when this record was made */
+    uint64_t at_start;               /* bytes in use by others when it was made; 0: not known */
     uint64_t asked;                  /* when the driver was last asked for its free memory */
     unsigned returning;              /* threads that are giving idle buffers back to the driver */
     atomic_uint returned;            /* how often one of them was done; written under the lock */

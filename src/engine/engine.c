@@ -327,6 +327,8 @@ void sc_engine_granted(void)
     sc_context context;
     int saved_errno;
 
+    if (!atomic_load_explicit(&sc_process_self.has_others, memory_order_relaxed))
+        atomic_store_explicit(&sc_process_self.has_others, true, memory_order_relaxed);
     /* a capture only notes what will be wanted */
     if (!sc_oom_is_held() || sc_process_is_capturing() || !sc_visit_enter(&saved_errno))
         return;

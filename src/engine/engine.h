@@ -114,7 +114,7 @@ void sc_engine_peer_enabled(void);
 /* Another allocator's call just answered out of memory: gives back everything idle on the current
  * device; true when something was, and one retry makes sense. */
 bool sc_engine_make_room(void);
-/* Another allocator's call has succeeded. One load, unless memory had run out. */
+/* Another allocator's call has succeeded. Two loads, unless memory had run out. */
 void sc_engine_granted(void);
 
 /* What the program says and asks, see shapecache.h. Device -1 is the current one. But for the

@@ -47,7 +47,9 @@ typedef struct sc_process {
 
     atomic_uint captures;   /* open in the whole process: above 0 everything passes */
     atomic_bool is_passing; /* a door goes round us: observe, and give back what is idle */
-    atomic_bool is_peered;  /* peer access is on: a parked free waits for every context */
+    atomic_bool
+        has_others; /* another allocator's call has succeeded: pools, mapped or managed memory */
+    atomic_bool is_peered; /* peer access is on: a parked free waits for every context */
     _Atomic(sc_reason)
         closing;       /* why devices to come are OFF from the start; SET_FIXED: they are not */
     atomic_uint doors; /* bit per sc_door */

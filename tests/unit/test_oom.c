@@ -438,6 +438,32 @@ START_TEST(segments_that_another_thread_gives_back_are_not_counted)
 }
 END_TEST
 
+static void expect_verdict_where_others_have_most(const char *verdict)
+{
+    fake_take_memory((MEMORY - 10) * MIB);
+    (void)room_alloc_from(2 * MIB, here);
+    refuse(20);
+    sc_engine_finish();
+    lines log = room_log();
+
+    lines_expect(lines_of(&log, "oom", 0), "verdict", verdict);
+    lines_release(&log);
+}
+
+START_TEST(what_was_taken_before_the_first_allocation_is_another_process)
+{
+    expect_verdict_where_others_have_most("\"other-process\"");
+}
+END_TEST
+
+/* A program whose first memory comes from a pool, or is mapped: it may be its own. */
+START_TEST(unless_this_one_had_memory_by_another_allocator)
+{
+    sc_engine_granted();
+    expect_verdict_where_others_have_most("\"elsewhere\"");
+}
+END_TEST
+
 START_TEST(a_context_takes_its_segments_with_it)
 {
     const void *hoarder = (const void *)(ROOM_HOARDER + 16);
@@ -680,6 +706,8 @@ int main(void)
         an_allocator_that_says_nothing_sensible_is_refused,
         segments_given_back_are_not_counted,
         segments_that_another_thread_gives_back_are_not_counted,
+        what_was_taken_before_the_first_allocation_is_another_process,
+        unless_this_one_had_memory_by_another_allocator,
         a_context_takes_its_segments_with_it,
         in_a_capture_the_driver_is_not_asked_and_nothing_is_said,
         what_the_gate_would_have_given_back_is_named,
