@@ -23,6 +23,7 @@ def main():
     assert 6 <= fill(total // 8, held) <= 8
     assert len(held) >= 6
     del held
+    torch.cuda.synchronize()  # where frees are in the order of a stream, how many are done would decide how often PyTorch asks
     torch.empty(total // 2, dtype=torch.uint8, device="cuda")
     torch.cuda.empty_cache()
     assert torch.cuda.memory_reserved() < total // 4
