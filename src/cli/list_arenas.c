@@ -4,7 +4,6 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/emit.h"
-#include "cli/logs.h"
 #include "cli/report_arenas.h"
 #include "cli/runs.h"
 #include <limits.h>
@@ -115,13 +114,13 @@ static void tell_moments(const sc_report *report, unsigned lane)
                 (unsigned long long)arenas->moments_left_out);
 }
 
-/* False: the run had no arena. */
-static bool print(const sc_report *report)
+static void print(const void *unused, const sc_report *report)
 {
+    (void)unused;
     sc_emit("run       %s\n", *report->histories[0]->run ? report->histories[0]->run : "(unnamed)");
     if (!sc_report_arenas_table(report, UINT_MAX)) {
         sc_emit("no arena was made\n");
-        return false;
+        return;
     }
     sc_report_arenas_spared(report);
     for (unsigned i = 0; i < report->lane_count; i++) {
@@ -137,11 +136,11 @@ static bool print(const sc_report *report)
     }
     for (unsigned i = 0; i < report->lane_count; i++)
         tell_moments(report, i);
-    return true;
 }
 
-static void print_json(const sc_report *report)
+static void print_json(const void *unused, const sc_report *report)
 {
+    (void)unused;
     sc_emit_open(NULL, '{');
     sc_emit_text("run", report->histories[0]->run);
     sc_emit_open("devices", '[');
@@ -157,28 +156,6 @@ static void print_json(const sc_report *report)
     }
     sc_emit_end(']');
     sc_emit_end('}');
-}
-
-static void print_runs(const arena_request *request, const sc_runs *runs)
-{
-    if (request->is_json) {
-        sc_emit_open(NULL, '{');
-        sc_emit_u64("v", 1);
-        sc_emit_open("runs", '[');
-    }
-    for (unsigned i = 0; i < runs->count; i++) {
-        if (request->is_json) {
-            print_json(&runs->at[i]);
-            continue;
-        }
-        if (i)
-            sc_emit("\n");
-        (void)print(&runs->at[i]);
-    }
-    if (request->is_json) {
-        sc_emit_end(']');
-        sc_emit_end('}');
-    }
 }
 
 /* 0, or the exit status. */
@@ -207,19 +184,13 @@ static int list_arenas(int count, char **arguments)
 {
     arena_request request = {.paths = arguments};
     int status = parse(&request, count, arguments);
-    sc_logs logs = {.at = NULL};
-    sc_runs runs = {.count = 0};
+    const sc_runs_view view = {.command = "arena",
+                               .request = &request,
+                               .text = print,
+                               .json = print_json,
+                               .is_json = request.is_json};
 
-    for (unsigned i = 0; !status && i < request.path_count; i++)
-        if (!sc_logs_add(&logs, request.paths[i], "arena"))
-            status = SC_EXIT_UNREADABLE;
-    if (!status)
-        status = sc_runs_read(&runs, &logs, "arena");
-    if (!status)
-        print_runs(&request, &runs);
-    sc_runs_release(&runs);
-    sc_logs_release(&logs);
-    return status;
+    return status ? status : sc_runs_show(&view, request.paths, request.path_count);
 }
 
 const sc_command sc_command_arena = {

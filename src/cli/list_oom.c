@@ -4,7 +4,6 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/emit.h"
-#include "cli/logs.h"
 #include "cli/runs.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -281,8 +280,9 @@ static void tell_untold(const incidents *all)
     sc_emit_wrapped("note      ", 10, text);
 }
 
-static void print(const oom_request *request, const sc_report *report)
+static void print(const void *self, const sc_report *report)
 {
+    const oom_request *request = self;
     static const char *const titles[] = {"rank", "step",  "asked", "answer", "live",
                                          "idle", "other", "free",  "site"};
     sc_table table = {
@@ -357,8 +357,9 @@ static void incident_json(const incident *one)
     sc_emit_end('}');
 }
 
-static void print_json(const oom_request *request, const sc_report *report)
+static void print_json(const void *self, const sc_report *report)
 {
+    const oom_request *request = self;
     incidents all = collect(report);
     unsigned first = all.count > request->top ? all.count - (unsigned)request->top : 0;
 
@@ -399,47 +400,20 @@ static int parse(oom_request *request, int count, char **arguments)
                                : sc_usage(&sc_command_oom, "oom: which log, or folder of a run?");
 }
 
-static void print_runs(const oom_request *request, const sc_runs *runs)
-{
-    if (request->is_json) {
-        sc_emit_open(NULL, '{');
-        sc_emit_u64("v", 1);
-        sc_emit_open("runs", '[');
-    }
-    for (unsigned i = 0; i < runs->count; i++) {
-        if (request->is_json) {
-            print_json(request, &runs->at[i]);
-            continue;
-        }
-        if (i)
-            sc_emit("\n");
-        print(request, &runs->at[i]);
-    }
-    if (request->is_json) {
-        sc_emit_end(']');
-        sc_emit_end('}');
-    }
-}
-
 static int list_oom(int count, char **arguments)
 {
     oom_request request = {.top = UINT64_MAX, .paths = arguments};
     int status = parse(&request, count, arguments);
-    sc_logs logs = {.at = NULL};
-    sc_runs runs = {.count = 0};
 
-    for (unsigned i = 0; !status && i < request.path_count; i++)
-        if (!sc_logs_add(&logs, request.paths[i], "oom"))
-            status = SC_EXIT_UNREADABLE;
-    if (!status)
-        status = sc_runs_read(&runs, &logs, "oom");
     if (request.top == UINT64_MAX && !request.is_json)
         request.top = DEFAULT_TOP;
-    if (!status)
-        print_runs(&request, &runs);
-    sc_runs_release(&runs);
-    sc_logs_release(&logs);
-    return status;
+    const sc_runs_view view = {.command = "oom",
+                               .request = &request,
+                               .text = print,
+                               .json = print_json,
+                               .is_json = request.is_json};
+
+    return status ? status : sc_runs_show(&view, request.paths, request.path_count);
 }
 
 const sc_command sc_command_oom = {

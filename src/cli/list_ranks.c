@@ -3,7 +3,6 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/emit.h"
-#include "cli/logs.h"
 #include "cli/outliers.h"
 #include "cli/runs.h"
 #include <limits.h>
@@ -149,8 +148,9 @@ static void tell_hosts(const sc_report *report)
     }
 }
 
-static void print(const ranks_request *request, const sc_report *report)
+static void print(const void *self, const sc_report *report)
 {
+    const ranks_request *request = self;
     static const char *const titles[] = {"rank", "pid",  "steps", "phase", "hits", "fell",
                                          "oom",  "live", "held",  "alloc", "wait"};
     sc_table table = {.is_left = {[3] = true}, .columns = sizeof titles / sizeof *titles, .gap = 1};
@@ -194,8 +194,9 @@ static void print_lane_json(const sc_lane *lane, bool is_odd)
     sc_emit_end('}');
 }
 
-static void print_json(const ranks_request *request, const sc_report *report)
+static void print_json(const void *self, const sc_report *report)
 {
+    const ranks_request *request = self;
     unsigned *lanes = order(request, report);
     sc_outliers odd;
 
@@ -211,28 +212,6 @@ static void print_json(const ranks_request *request, const sc_report *report)
     sc_emit_end('}');
     sc_outliers_release(&odd);
     free(lanes);
-}
-
-static void print_runs(const ranks_request *request, const sc_runs *runs)
-{
-    if (request->is_json) {
-        sc_emit_open(NULL, '{');
-        sc_emit_u64("v", 1);
-        sc_emit_open("runs", '[');
-    }
-    for (unsigned i = 0; i < runs->count; i++) {
-        if (request->is_json) {
-            print_json(request, &runs->at[i]);
-            continue;
-        }
-        if (i)
-            sc_emit("\n");
-        print(request, &runs->at[i]);
-    }
-    if (request->is_json) {
-        sc_emit_end(']');
-        sc_emit_end('}');
-    }
 }
 
 /* 0, or the exit status. */
@@ -286,19 +265,13 @@ static int list_ranks(int count, char **arguments)
 {
     ranks_request request = {.top = UINT64_MAX, .paths = arguments};
     int status = parse(&request, count, arguments);
-    sc_logs logs = {.at = NULL};
-    sc_runs runs = {.count = 0};
+    const sc_runs_view view = {.command = "ranks",
+                               .request = &request,
+                               .text = print,
+                               .json = print_json,
+                               .is_json = request.is_json};
 
-    for (unsigned i = 0; !status && i < request.path_count; i++)
-        if (!sc_logs_add(&logs, request.paths[i], "ranks"))
-            status = SC_EXIT_UNREADABLE;
-    if (!status)
-        status = sc_runs_read(&runs, &logs, "ranks");
-    if (!status)
-        print_runs(&request, &runs);
-    sc_runs_release(&runs);
-    sc_logs_release(&logs);
-    return status;
+    return status ? status : sc_runs_show(&view, request.paths, request.path_count);
 }
 
 const sc_command sc_command_ranks = {

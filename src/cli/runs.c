@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/runs.h"
 #include "cli/command.h"
+#include "cli/emit.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -101,4 +102,44 @@ void sc_runs_put_range(sc_text *text, uint64_t first, uint64_t last)
         return;
     sc_text_string(text, last == first + 1 ? ", " : "-");
     sc_text_u64(text, last);
+}
+
+static void show(const sc_runs_view *view, const sc_runs *runs)
+{
+    if (view->is_json) {
+        sc_emit_open(NULL, '{');
+        sc_emit_u64("v", 1);
+        sc_emit_open("runs", '[');
+    }
+    for (unsigned i = 0; i < runs->count; i++) {
+        if (view->is_json) {
+            view->json(view->request, &runs->at[i]);
+            continue;
+        }
+        if (i)
+            sc_emit("\n");
+        view->text(view->request, &runs->at[i]);
+    }
+    if (view->is_json) {
+        sc_emit_end(']');
+        sc_emit_end('}');
+    }
+}
+
+int sc_runs_show(const sc_runs_view *view, char *const *paths, unsigned count)
+{
+    sc_logs logs = {.at = NULL};
+    sc_runs runs = {.count = 0};
+    int status = 0;
+
+    for (unsigned i = 0; !status && i < count; i++)
+        if (!sc_logs_add(&logs, paths[i], view->command))
+            status = SC_EXIT_UNREADABLE;
+    if (!status)
+        status = sc_runs_read(&runs, &logs, view->command);
+    if (!status)
+        show(view, &runs);
+    sc_runs_release(&runs);
+    sc_logs_release(&logs);
+    return status;
 }
