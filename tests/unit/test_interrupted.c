@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * What may come between two instructions of ours: signal handlers that come back to us or end the
- * process, cancellation, other threads at the end of the run. The linker puts the functions below
- * in the place of malloc, calloc and realloc. */
+ * process, cancellation, other threads at the end of the run. Calls of malloc are counted. */
 #include "engine/device.h"
 #include "engine/logbook.h"
 #include "engine/thread.h"
+#include "support/heap.h"
 #include "support/room.h"
 #include "support/suite.h"
 #include <pthread.h>
@@ -14,33 +14,6 @@
 #include <string.h>
 #include <sys/time.h>
 #include <unistd.h>
-
-void *__real_malloc(size_t bytes);
-void *__real_calloc(size_t count, size_t bytes);
-void *__real_realloc(void *old, size_t bytes);
-void *__wrap_malloc(size_t bytes);
-void *__wrap_calloc(size_t count, size_t bytes);
-void *__wrap_realloc(void *old, size_t bytes);
-
-static atomic_uint allocations;
-
-void *__wrap_malloc(size_t bytes)
-{
-    atomic_fetch_add(&allocations, 1);
-    return __real_malloc(bytes);
-}
-
-void *__wrap_calloc(size_t count, size_t bytes)
-{
-    atomic_fetch_add(&allocations, 1);
-    return __real_calloc(count, bytes);
-}
-
-void *__wrap_realloc(void *old, size_t bytes)
-{
-    atomic_fetch_add(&allocations, 1);
-    return __real_realloc(old, bytes);
-}
 
 enum { HANDLED = 2000, SIZES = 4 };
 
