@@ -124,7 +124,7 @@ START_TEST(another_process_shares_the_memory_of_a_descriptor)
     OK(cuMemMap(address, UNIT, 0, handle, 0));
     allow(address, UNIT);
     OK(cuMemsetD8(address, 'a', 1));
-    OK(cuCtxSynchronize()); /* a fill is not waited for, and the other process has no order with it */
+    OK(cuCtxSynchronize()); /* the other process has no order with the fill */
     OK(cuMemExportToShareableHandle(&file, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
     pass_file(ends[0], file);
     ck_assert_int_eq(waitpid(child, &status, 0), child);
